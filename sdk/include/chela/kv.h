@@ -1,0 +1,34 @@
+/*
+ * chela/kv.h - what a plugin keeps: small values by key, in a space of its instance alone, and
+ * blobs.
+ */
+#ifndef CHELA_KV_H
+#define CHELA_KV_H
+
+#include <chela/answer.h>
+
+/*
+ *   get   done.text = value (bytes), or CHELA_E_NOT_FOUND
+ *   put   done = stored; flags CHELA_DURABLE: on disk before done
+ *   del   done
+ *   list  key = prefix: rows (two columns: key, value), then done
+ */
+enum { CHELA_DURABLE = 1 };
+struct chela_key {
+    struct chela_head h;
+    uint64_t parent;
+    struct chela_str key, value;
+};
+
+/* blob_put: done.text = hash. blob_get: key = hash; done.text = bytes. */
+struct chela_kv {
+    uint32_t size, zero;
+    void (*get)(struct chela_inst *, const struct chela_key *);
+    void (*put)(struct chela_inst *, const struct chela_key *);
+    void (*del)(struct chela_inst *, const struct chela_key *);
+    void (*list)(struct chela_inst *, const struct chela_key *);
+    void (*blob_put)(struct chela_inst *, const struct chela_key *);
+    void (*blob_get)(struct chela_inst *, const struct chela_key *);
+};
+
+#endif
