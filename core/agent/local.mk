@@ -1,0 +1,2 @@
+# Sources of core/agent, headers included, one a line.
+core_libagent_a_SOURCES +=

@@ -1,0 +1,2 @@
+# Sources of core/base, headers included, one a line.
+core_libbase_a_SOURCES +=

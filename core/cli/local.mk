@@ -1,0 +1,2 @@
+# Sources of core/cli, headers included, one a line.
+core_libcli_a_SOURCES +=

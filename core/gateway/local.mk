@@ -1,0 +1,2 @@
+# Sources of core/gateway, headers included, one a line.
+core_libgateway_a_SOURCES +=

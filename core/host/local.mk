@@ -1,0 +1,2 @@
+# Sources of core/host, headers included, one a line.
+core_libhost_a_SOURCES +=

@@ -1,0 +1,2 @@
+# Sources of core/net, headers included, one a line.
+core_libnet_a_SOURCES +=

@@ -1,0 +1,1 @@
+# Documentation and man pages.
