@@ -21,7 +21,7 @@
 static inline bool shared_path(const char *name, char *path, size_t size)
 {
     const char *folder = getenv("CHELA_SHARED");
-    const char *source = getenv("top_srcdir");
+    const char *source = getenv("CHELA_TEST_SRCDIR");
     struct stat status;
     int length = folder ? snprintf(path, size, "%s/%s", folder, name)
                         : snprintf(path, size, "%s/../shared/%s", source ? source : "..", name);

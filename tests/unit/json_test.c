@@ -3,7 +3,7 @@
  * printed, and strings that a stream has cut at every place. The suite of others is read from
  * CHELA_SHARED and skipped, visibly, without it.
  */
-#include "sdk/support/json.h"
+#include "support/json.h"
 #include "tests/unit/shared.h"
 
 #include <dirent.h>
