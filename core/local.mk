@@ -26,18 +26,32 @@ DAEMON_LIBS = core/libgateway.a core/libagent.a core/libnet.a core/libproc.a cor
 	$(CRYPTO_LIBS) $(JSONC_LIBS) $(CONFIG_LIBS) $(MD4C_LIBS) $(PCRE2_LIBS) $(LTDL_LIBS)
 
 # Built-in plugins: the objects of one, joined into a single object that keeps one global name, so that helpers of
-# the same name in two plugins do not meet; libtool's -dlpreopen lists it for libltdl under the module's own name.
+# the same name in two plugins do not meet. table.c is libltdl's own list of what is preloaded (libtool's -dlpreopen
+# would write the same one, but exports the program's symbols with it); without built-in plugins it is empty.
 BUILTIN_ARCHIVES = $(CHELA_BUILTINS:%=plugins/builtin/%.a)
-BUILTIN_LINKFLAGS = -dlpreopen force $(BUILTIN_ARCHIVES:%=-dlpreopen %)
-BUILTIN_LIBS = $(BUILTIN_ARCHIVES) \
+BUILTIN_LIBS = plugins/builtin/libtable.a $(BUILTIN_ARCHIVES) \
 	$(foreach p,$(CHELA_BUILTINS),$(filter-out %.la,$(plugins_$(p)_la_LIBADD)))
 builtin_objects = $(foreach o,$(plugins_$*_la_OBJECTS),$(dir $(o)).libs/$(notdir $(o:.lo=.o)))
-builtin_archives = $(foreach l,$(filter %.la,$(plugins_$*_la_LIBADD)),$(dir $(l)).libs/$(notdir $(l:.la=.a)))
+builtin_convenience = $(foreach l,$(filter %.la,$(plugins_$*_la_LIBADD)),$(dir $(l)).libs/$(notdir $(l:.la=.a)))
 plugins/builtin/%.a: plugins/%.la
 	$(AM_V_GEN)$(MKDIR_P) plugins/builtin && rm -f $@ && \
-	$(LD) -r -o plugins/builtin/$*.o $(builtin_objects) $(builtin_archives) && \
+	$(LD) -r -o plugins/builtin/$*.o $(builtin_objects) $(builtin_convenience) && \
 	$(OBJCOPY) --keep-global-symbol=$*_LTX_chela_plugin plugins/builtin/$*.o && \
 	$(AR) cr $@ plugins/builtin/$*.o
+
+noinst_LIBRARIES += plugins/builtin/libtable.a
+nodist_plugins_builtin_libtable_a_SOURCES = plugins/builtin/table.c
+plugins/builtin/table.c: Makefile
+	$(AM_V_GEN)$(MKDIR_P) plugins/builtin && { \
+	echo '#include <ltdl.h>'; \
+	for p in $(CHELA_BUILTINS); do echo "extern char $${p}_LTX_chela_plugin;"; done; \
+	echo 'extern const lt_dlsymlist lt__PROGRAM__LTX_preloaded_symbols[];'; \
+	echo 'const lt_dlsymlist lt__PROGRAM__LTX_preloaded_symbols[] = {'; \
+	echo '    {"@PROGRAM@", 0},'; \
+	for p in $(CHELA_BUILTINS); do \
+	  printf '    {"%s.a", 0},\n    {"%s_LTX_chela_plugin", &%s_LTX_chela_plugin},\n' $$p $$p $$p; \
+	done; \
+	echo '    {0, 0},'; echo '};'; } >$@
 clean-local:
 	rm -rf plugins/builtin
 

@@ -27,6 +27,9 @@ dnl understood, its short one (telegram) switches every plugin of that name. CHE
 AC_DEFUN([CHELA_PLUGIN], [
   m4_pushdef([long], m4_bpatsubst([$1], [_], [-]))
   m4_pushdef([short], m4_bpatsubst(m4_bpatsubst([$1], [^[a-z]*_], []), [_], [-]))
+  m4_ifndef([CHELA_SHORT_]short, [
+    m4_define([CHELA_SHORT_]short, [])
+    AC_ARG_ENABLE([plugin-]short)])
   AC_ARG_ENABLE([plugin-]long, [AS_HELP_STRING([--disable-plugin-]long, [leave out the plugin $1])],
     [chela_use=$enableval], [chela_use=${enable_plugin_[]m4_translit(short, [-], [_]):-$chela_all_plugins}])
   chela_short=m4_translit(short, [-], [_])
