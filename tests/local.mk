@@ -3,6 +3,7 @@
 #   unit_tests    cmocka programs, fast (make check-quick)        plugin_tests  cmocka programs beside a plugin
 #   e2e_tests     tests/e2e/*.sh against the built programs       arch_tests    rules of the tree, lint
 #   long_tests    not part of make check (make check-long)
+#   tsan_tests    those of them that are worth a run under ThreadSanitizer
 
 TEST_LIBS = $(DAEMON_LIBS) core/libcli.a core/libbase.a $(CMOCKA_LIBS)
 TESTKIT_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/sdk/testkit $(CMOCKA_CFLAGS)
@@ -29,6 +30,8 @@ AM_TESTS_ENVIRONMENT = \
 	CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
 	CHELA_TEST_SRCDIR='$(abs_top_srcdir)'; export CHELA_TEST_SRCDIR; \
 	CHELA_TEST_BUILDDIR='$(abs_top_builddir)'; export CHELA_TEST_BUILDDIR; \
+	CHELA_TEST_BUILTINS='$(CHELA_BUILTINS)'; export CHELA_TEST_BUILTINS; \
+	CHELA_TEST_PLUGINS='$(CHELA_PLUGINS)'; export CHELA_TEST_PLUGINS; \
 	CHELA_TEST_SANITIZER='$(CHELA_SANITIZER)'; export CHELA_TEST_SANITIZER; \
 	CC='$(CC)'; export CC; \
 	ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1$${ASAN_OPTIONS:+:$$ASAN_OPTIONS}"; \
