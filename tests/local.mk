@@ -21,8 +21,8 @@ endif
 TEST_EXTENSIONS = .sh
 TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 LOG_DRIVER = $(TAP_DRIVER)
+LOG_COMPILER = $(BASH) $(top_srcdir)/tests/lib/cmocka-tap
 SH_LOG_DRIVER = $(TAP_DRIVER)
-AM_SH_LOG_FLAGS =
 SH_LOG_COMPILER = $(BASH)
 
 # Tests find the tree by these; nothing is taken from the user's own configuration.
