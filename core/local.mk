@@ -1,5 +1,5 @@
-# The core: one convenience library for each folder, bottom to top, and the three programs. The sources stand in
-# each folder's own local.mk, which appends to core_lib<folder>_a_SOURCES.
+# The core: one convenience library for each folder, bottom to top, and the three programs. The sources of a folder
+# are found by m4/fragments.sh; its local.mk holds what else it needs.
 
 noinst_LIBRARIES += core/libbase.a core/libhost.a core/libnet.a core/libproc.a core/libagent.a \
 	core/libgateway.a core/libcli.a

@@ -1,2 +1,1 @@
-# Sources of core/cli, headers included, one a line.
-core_libcli_a_SOURCES +=
+# The sources are found by m4/fragments.sh; what else the folder needs stands here.

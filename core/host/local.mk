@@ -1,2 +1,1 @@
-# Sources of core/host, headers included, one a line.
-core_libhost_a_SOURCES +=
+# The sources are found by m4/fragments.sh; what else the folder needs stands here.

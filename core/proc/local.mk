@@ -1,2 +1,1 @@
-# Sources of core/proc, headers included, one a line.
-core_libproc_a_SOURCES +=
+# The sources are found by m4/fragments.sh; what else the folder needs stands here.

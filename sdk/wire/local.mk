@@ -1,2 +1,1 @@
-# Sources of sdk/wire, headers included, one a line.
-sdk_wire_libwire_la_SOURCES +=
+# The sources are found by m4/fragments.sh; what else the folder needs stands here.
