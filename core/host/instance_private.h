@@ -67,13 +67,13 @@ struct instance {
     struct options *options; /* what local->option reads now */
 
     /* queue.c, call.c */
-    struct inbox inbox;     /* of an isolated instance unused: the child has one for all */
-    struct link calls;      /* open calls, of both makers */
-    unsigned call_count;    /* how many */
-    uint64_t last_call;     /* counter of new_call, here where the plugin runs */
-    uint64_t last_begun;    /* highest id that the host has seen begun */
-    uint64_t broken_rules;  /* contract errors so far */
-    void (*idle)(void *);   /* call_when_idle */
+    struct inbox inbox;    /* of an isolated instance unused: the child has one for all */
+    struct link calls;     /* open calls, of both makers */
+    unsigned call_count;   /* how many */
+    uint64_t last_call;    /* counter of new_call, here where the plugin runs */
+    uint64_t last_begun;   /* highest id that the host has seen begun */
+    uint64_t broken_rules; /* contract errors so far */
+    void (*idle)(void *);  /* call_when_idle */
     void *idle_arg;
 
     /* local.c: handles that are alive, to be counted and ended at close */

@@ -11,15 +11,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Only the other end is gone, or has shut down its side; to be watched for beside, or without,
+ * CHELA_READABLE. */
+enum { LOOP_HANGUP = 4 };
+
 typedef void loop_fn(void *arg);
 typedef void
 loop_fd_fn(uint32_t events,
            void *arg); /* CHELA_READABLE | CHELA_WRITABLE; HUP and errors as readable */
 
 void loop_open(void);
-/* Closes all handles and waits for their close callbacks. Timers and watches that are left are
- * counted. */
-void loop_close(void);
+/* Closes all handles and waits for their close callbacks. Returns how many timers and watches were
+ * left, which it also logs. */
+unsigned loop_close(void);
 /* Runs until loop_stop(). */
 void loop_run(void);
 void loop_stop(void);
@@ -31,7 +35,8 @@ void loop_turn(bool wait);
 uint64_t loop_timer(uint64_t ms, loop_fn *fn, void *arg);
 void loop_timer_stop(uint64_t handle);
 
-/* Watches a descriptor, one watch per descriptor at a time. Stop the watch before you close it. */
+/* Watches a descriptor, one watch per descriptor at a time; NULL if it can't be watched (a regular
+ * file, or watched already). Stop the watch before you close it. */
 struct loop_watch;
 struct loop_watch *loop_watch(int fd, uint32_t events, loop_fd_fn *fn, void *arg);
 void loop_watch_change(struct loop_watch *w, uint32_t events); /* no system call if unchanged */
@@ -47,8 +52,15 @@ void loop_work(loop_fn *job, loop_fn *done, void *arg);
 void loop_signal(int signal, loop_fn *fn, void *arg);
 
 /* Called before each poll, as the last thing of a pass (the run queue, the HTTP server): registered
- * once at start, called in the order of registration. Returns true if more work is due at once. */
+ * once at start, called in the order of registration. Returns true if more work is left, which
+ * then waits for the next pass only until the descriptors were looked at. */
 void loop_before_poll(bool (*fn)(void));
+/* Work for one of these functions has come up: all are called (again) in this pass. */
+void loop_again(void);
+/* Number of the pass, to count what may be done in one. */
+uint64_t loop_pass(void);
+
+bool loop_on_thread(void); /* [any thread] */
 
 struct uv_loop_s;
 struct uv_loop_s *loop_uv(void); /* for core/net and core/proc */

@@ -20,12 +20,12 @@ enum { QUEUE_PASS = 64, QUEUE_LIMIT = 4 << 20 };
 /* Whole frames of one owner (an instance, or a child for all of its instances). Two buffers: the
  * frames being worked off lie still while new ones are appended. */
 struct inbox {
-    struct link link;   /* among those with work; links to itself otherwise */
-    struct buf now;     /* being worked off, from `at` on */
+    struct link link; /* among those with work; links to itself otherwise */
+    struct buf now;   /* being worked off, from `at` on */
     size_t at;
-    struct buf next;    /* whole frames up to `whole`, perhaps a piece of one more behind */
+    struct buf next; /* whole frames up to `whole`, perhaps a piece of one more behind */
     size_t whole;
-    unsigned taken;     /* frames of this pass */
+    unsigned taken; /* frames of this pass */
     /* Works off a frame; runs on the loop, from the top. */
     void (*take)(void *owner, const struct wire_frame *f);
     void (*room)(void *owner); /* NULL, or told after a pass that took something */
