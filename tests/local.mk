@@ -39,7 +39,14 @@ AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS="print_stacktrace=1$${UBSAN_OPTIONS:+:$$UBSAN_OPTIONS}"; export UBSAN_OPTIONS; \
 	TZ=UTC; export TZ; LC_ALL=C.UTF-8; export LC_ALL;
 
-.PHONY: check-quick check-long check-arch lint bench check-abi
+arch_tests += tests/arch/layers_test.sh tests/arch/lint_test.sh tests/arch/modules_test.sh
+
+.PHONY: check-quick check-long check-arch lint bench check-abi print-arch-flags
+# for tests/arch, which compiles on its own
+ARCH_FLAGS = $(CHELA_CPPFLAGS) -I$(abs_builddir) $(JSONC_CFLAGS) $(CONFIG_CFLAGS) $(UV_CFLAGS) \
+	$(MICROHTTPD_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) $(MD4C_CFLAGS) $(PCRE2_CFLAGS)
+print-arch-flags:
+	@echo '$(ARCH_FLAGS)'
 check-quick: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(unit_tests)'
 check-long: all
@@ -51,4 +58,4 @@ bench: all
 check-abi: all
 	$(BASH) $(top_srcdir)/tests/abi/check $(abs_top_builddir)
 lint:
-	$(BASH) $(top_srcdir)/tests/lint/run
+	CHELA_TEST_SRCDIR='$(abs_top_srcdir)' $(BASH) $(top_srcdir)/tests/arch/lint_test.sh
