@@ -42,7 +42,7 @@ struct server_socket {
     wslay_event_context_ptr ws;
     enum socket_state state;
     unsigned code; /* how it ended */
-    bool eof, failed, above_half, tell_drained;
+    bool eof, failed, broken, above_half, tell_drained;
     struct buf extra; /* came with the request */
     struct buf out;
     size_t sent; /* bytes at the front of `out` that have gone */
@@ -89,6 +89,16 @@ static void start_timer(struct server_socket *s, uint64_t ms, loop_fn *fn)
     s->timer = loop_timer(ms, fn, s);
 }
 
+/* Input that nobody will read must not be watched: the poll would return at once, for ever. */
+static void update_watch(struct server_socket *s)
+{
+    bool reads =
+        s->state == SOCKET_LINGER || (!s->eof && !s->broken && wslay_event_get_read_enabled(s->ws));
+    if (s->state != SOCKET_ENDED)
+        loop_watch_change(s->watch, (reads ? CHELA_READABLE : 0u) |
+                                        (s->out.n > s->sent ? CHELA_WRITABLE : 0u));
+}
+
 /* Output. */
 
 static void mark_flush(struct server_socket *s)
@@ -107,10 +117,23 @@ static ssize_t ws_send(wslay_event_context_ptr ws, const uint8_t *p, size_t n, i
     return (ssize_t)n;
 }
 
+/* A frame that no peer may send (not masked, a long control frame ...): wslay would close without a
+ * code, so the close frame is made here. */
+static void bad_frame(struct server_socket *s)
+{
+    static const char frame[] = {(char)0x88, 2, WSLAY_CODE_PROTOCOL_ERROR >> 8,
+                                 (char)(WSLAY_CODE_PROTOCOL_ERROR & 255)};
+    s->code = s->code ? s->code : WSLAY_CODE_PROTOCOL_ERROR;
+    s->broken = true;
+    if (!wslay_event_get_close_sent(s->ws))
+        buf_add(&s->out, frame, sizeof frame);
+    mark_flush(s);
+}
+
 /* All was sent: is that the end? */
 static void after_output(struct server_socket *s)
 {
-    if (!wslay_event_get_close_sent(s->ws) || s->state == SOCKET_LINGER)
+    if ((!wslay_event_get_close_sent(s->ws) && !s->broken) || s->state == SOCKET_LINGER)
         return;
     if (!s->code)
         s->code = wslay_event_get_status_code_sent(s->ws);
@@ -132,10 +155,8 @@ static void flush(struct server_socket *s)
             send(s->fd, s->out.p + s->sent, s->out.n - s->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == EAGAIN) {
-            loop_watch_change(s->watch, CHELA_READABLE | CHELA_WRITABLE);
+        if (n < 0 && errno == EAGAIN)
             break;
-        }
         if (n < 0) {
             end(s, WSLAY_CODE_ABNORMAL_CLOSURE);
             return;
@@ -153,12 +174,12 @@ static void flush(struct server_socket *s)
             buf_consume(&s->out, s->sent);
             s->sent = 0;
         }
-        return;
+    } else {
+        s->sent = 0;
+        buf_free(&s->out); /* an idle socket keeps no buffer */
+        after_output(s);
     }
-    s->sent = 0;
-    buf_free(&s->out); /* an idle socket keeps no buffer */
-    loop_watch_change(s->watch, CHELA_READABLE);
-    after_output(s);
+    update_watch(s);
 }
 
 void server_sockets_flush(struct server *server)
@@ -230,14 +251,14 @@ static void drop_input(struct server_socket *s)
 static void read_input(struct server_socket *s)
 {
     s->budget = READ_BUDGET;
-    int result = wslay_event_recv(s->ws);
+    int result = s->broken ? 0 : wslay_event_recv(s->ws);
     if (s->state == SOCKET_ENDED)
         return;
-    wslay_event_send(s->ws); /* pongs, and a close of wslay's own */
-    bool closing = s->out.n > s->sent && wslay_event_get_close_sent(s->ws);
-    if (s->failed || (result != 0 && !closing) || (s->eof && !closing))
+    if (s->failed || (s->eof && !wslay_event_get_close_received(s->ws)))
         end(s, WSLAY_CODE_ABNORMAL_CLOSURE);
-    else if (s->out.n == s->sent)
+    else if (result != 0)
+        bad_frame(s);
+    else if (!s->broken && wslay_event_send(s->ws) == 0 && s->out.n == s->sent) /* pongs, a close */
         after_output(s);
 }
 
@@ -252,6 +273,7 @@ static void socket_ready(uint32_t events, void *arg)
         drop_input(s);
     else
         read_input(s);
+    update_watch(s);
 }
 
 /* Pings. */
