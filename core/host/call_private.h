@@ -56,6 +56,8 @@ void say_attach(struct instance *in); /* opens the inbox */
 void say_enqueue(struct instance *in, uint32_t fn, const void *args);
 /* Works off a frame of the instance. */
 void say_take(struct instance *in, const struct wire_frame *frame);
+/* An end that the host itself put there (WIRE_BY_HOST). */
+void say_take_host_end(const struct wire_frame *frame);
 /* Puts a frame that the host made into the instance's inbox. */
 void say_push(struct instance *in, const struct wire_function *f, const void *args, uint16_t marks);
 

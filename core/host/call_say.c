@@ -185,7 +185,7 @@ static void take_end(struct instance *in, const struct wire_function *f, uint64_
 }
 
 /* An end that the host itself made. The call may have ended since, by a done that was waiting. */
-static void take_host_end(const struct wire_frame *frame)
+void say_take_host_end(const struct wire_frame *frame)
 {
     struct call *c = call_find(frame->call);
     if (c && !c->by_plugin && wire_read(&decoder, wire_function(frame->function)->args, frame) == 0)
@@ -291,7 +291,7 @@ static void take_lost_end(struct instance *in, const struct wire_function *f, ui
 void say_take(struct instance *in, const struct wire_frame *frame)
 {
     if (frame->marks & WIRE_BY_HOST) {
-        take_host_end(frame);
+        say_take_host_end(frame);
         return;
     }
     const struct wire_function *f = wire_function(frame->function);
