@@ -18,13 +18,6 @@ static struct {
     void (*tail)(enum log_level, const char *);
 } setup = {LOG_INFO, LOG_PLAIN, NULL};
 
-static void (*divert)(enum log_level, const char *who, const char *text);
-
-void log_divert(void (*to)(enum log_level, const char *who, const char *text))
-{
-    divert = to;
-}
-
 void log_setup(enum log_level level, enum log_format format,
                void (*tail)(enum log_level, const char *))
 {
@@ -83,17 +76,6 @@ static void format_line(struct buf *out, enum log_level level, const char *who,
     add_clean(out, text, false);
 }
 
-static void write_line(enum log_level level, const char *who, const struct buf *text,
-                       struct buf *line)
-{
-    format_line(line, level, who, text);
-    if (setup.tail)
-        setup.tail(level, buf_text(line));
-    buf_char(line, '\n');
-    ssize_t ignored = write(STDERR_FILENO, line->p, line->n);
-    (void)ignored; /* nobody could be told */
-}
-
 void log_vline(enum log_level level, const char *who, const char *format, va_list ap)
 {
     if (!log_enabled(level))
@@ -102,10 +84,12 @@ void log_vline(enum log_level level, const char *who, const char *format, va_lis
     buf_vprintf(&raw, format, ap);
     utf8_repair(&whole, raw.p ? raw.p : "", raw.n);
     redact(&clean, buf_text(&whole), whole.n);
-    if (divert)
-        divert(level, who, buf_text(&clean));
-    else
-        write_line(level, who, &clean, &line);
+    format_line(&line, level, who, &clean);
+    if (setup.tail)
+        setup.tail(level, buf_text(&line));
+    buf_char(&line, '\n');
+    ssize_t ignored = write(STDERR_FILENO, line.p, line.n);
+    (void)ignored; /* nobody could be told */
     buf_free(&raw);
     buf_free(&whole);
     buf_free(&clean);

@@ -48,7 +48,7 @@ bool chela_json_as_int(const json_object *value, int64_t *ret)
     if (!json_object_is_type(value, json_type_double))
         return false;
     double number = json_object_get_double(value);
-    if (!(fabs(number) <= 9007199254740992.0) || number != trunc(number))
+    if (!(fabs(number) <= 9007199254740992.0) || number != (double)(int64_t)number)
         return false;
     *ret = (int64_t)number;
     return true;

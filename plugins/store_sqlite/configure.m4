@@ -1,1 +1,0 @@
-PKG_CHECK_MODULES([SQLITE], [sqlite3 >= 3.35])

@@ -1,2 +1,0 @@
-# Tests of the configuration, the options, the loader and the registry.
-unit_tests += tests/unit/options_test
