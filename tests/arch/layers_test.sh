@@ -9,7 +9,7 @@ table=${1:-tests/arch/layers.txt}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-flags="-Isdk/include -Isdk $(make -s --no-print-directory -C "$build" print-arch-flags)"
+flags="-Isdk/include -Isdk $(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s --no-print-directory -C "$build" print-arch-flags)"
 
 compile() { # FLAGS FILES...: objects and dependency lists in $work
     local flags=$1

@@ -116,11 +116,12 @@ struct chela_iface {
     const struct chela_service *service;
 };
 
-/* chela_iface.caps */
-#define CHELA_CAP_DEFAULT                                                                          \
-    ((uint64_t)1) /* an instance named like its type exists without configuration */
-#define CHELA_CAP_LOCAL ((uint64_t)2) /* provider: runs on this machine, costs nothing per token   \
-                                       */
+/* chela_iface.caps:
+ *   CHELA_CAP_DEFAULT  an instance named like its type exists without configuration
+ *   CHELA_CAP_LOCAL    provider: runs on this machine, costs nothing per token
+ */
+#define CHELA_CAP_DEFAULT ((uint64_t)1)
+#define CHELA_CAP_LOCAL   ((uint64_t)2)
 
 /* The descriptor. `name` is the module's name; `license` an SPDX expression; `origin` a URL or "".
  */
