@@ -11,3 +11,5 @@ sdk_wire_libwire_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 sdk_wire_libwire_la_CFLAGS = $(PLUGIN_CFLAGS)
 
 chelainclude_HEADERS += $(wildcard $(top_srcdir)/sdk/include/chela/*.h)
+pkgconfig_DATA += sdk/chela-sdk.pc
+aclocal_DATA += $(top_srcdir)/sdk/m4/chela-sdk.m4

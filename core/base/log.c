@@ -18,6 +18,13 @@ static struct {
     void (*tail)(enum log_level, const char *);
 } setup = {LOG_INFO, LOG_PLAIN, NULL};
 
+static void (*divert)(enum log_level, const char *who, const char *text);
+
+void log_divert(void (*to)(enum log_level, const char *who, const char *text))
+{
+    divert = to;
+}
+
 void log_setup(enum log_level level, enum log_format format,
                void (*tail)(enum log_level, const char *))
 {
@@ -76,6 +83,17 @@ static void format_line(struct buf *out, enum log_level level, const char *who,
     add_clean(out, text, false);
 }
 
+static void write_line(enum log_level level, const char *who, const struct buf *text,
+                       struct buf *line)
+{
+    format_line(line, level, who, text);
+    if (setup.tail)
+        setup.tail(level, buf_text(line));
+    buf_char(line, '\n');
+    ssize_t ignored = write(STDERR_FILENO, line->p, line->n);
+    (void)ignored; /* nobody could be told */
+}
+
 void log_vline(enum log_level level, const char *who, const char *format, va_list ap)
 {
     if (!log_enabled(level))
@@ -84,12 +102,10 @@ void log_vline(enum log_level level, const char *who, const char *format, va_lis
     buf_vprintf(&raw, format, ap);
     utf8_repair(&whole, raw.p ? raw.p : "", raw.n);
     redact(&clean, buf_text(&whole), whole.n);
-    format_line(&line, level, who, &clean);
-    if (setup.tail)
-        setup.tail(level, buf_text(&line));
-    buf_char(&line, '\n');
-    ssize_t ignored = write(STDERR_FILENO, line.p, line.n);
-    (void)ignored; /* nobody could be told */
+    if (divert)
+        divert(level, who, buf_text(&clean));
+    else
+        write_line(level, who, &clean, &line);
     buf_free(&raw);
     buf_free(&whole);
     buf_free(&clean);

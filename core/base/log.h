@@ -14,6 +14,9 @@ enum log_format { LOG_PLAIN, LOG_JOURNAL, LOG_JSON };
 /* `tail`: also given each finished line (without its newline), e.g. for logs.tail; may be NULL. */
 void log_setup(enum log_level level, enum log_format format,
                void (*tail)(enum log_level, const char *line));
+/* From now on lines go, redacted but not yet formatted, to `to` instead of standard error (a
+ * plugin's process hands them to the daemon); NULL: no longer. */
+void log_divert(void (*to)(enum log_level, const char *who, const char *text));
 bool log_enabled(enum log_level level);
 /* `who`: the component ("gateway", "provider/groq"), never NULL. */
 void log_line(enum log_level level, const char *who, const char *format, ...)

@@ -29,4 +29,17 @@ void callback_leave(const struct instance *in, const char *what, uint64_t entere
 /* An id for a call that the instance begins: local->new_call. */
 uint64_t call_new_id(struct instance *in);
 
+/* Where local->metric goes; set once at start (the daemon's registry of metrics, or the socket).
+ * [any thread] */
+typedef void host_metric_fn(struct instance *in, uint32_t kind, const char *name,
+                            const char *labels, double value);
+void host_set_metric(host_metric_fn *metric);
+void host_metric(struct instance *in, uint32_t kind, const char *name, const char *labels,
+                 double value);
+
+/* local.c: readies an instance for the local group; ends the timers, watches and work that are left
+ * after `close` and returns how many there were (the caller names the instance in the log). */
+void local_attach(struct instance *in);
+unsigned local_detach(struct instance *in);
+
 #endif

@@ -89,7 +89,7 @@ static inline struct instance *instance_of(struct chela_inst *in)
     return CONTAINER_OF(in, struct instance, inst);
 }
 
-/* "provider_openai/groq": for the log. The text lives until the next call. */
+/* "provider_openai/groq": for the log. The text lives until the next call. callback.c */
 const char *instance_label(const struct instance *in);
 
 #endif

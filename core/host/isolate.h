@@ -37,6 +37,9 @@ void isolate_on_end(void (*fn)(struct instance *in, const char *why));
 void isolate_send(struct instance *in, uint32_t fn, const void *args);
 size_t isolate_waiting(const struct instance *in);
 
+/* Where the frames of the instance's child wait. */
+struct inbox *isolate_inbox(const struct instance *in);
+
 /* Ends all children. */
 void isolate_close(void);
 

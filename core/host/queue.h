@@ -1,7 +1,7 @@
 /*
  * The run queue: what plugins say waits here as a row of encoded frames until the loop gets to it.
- * Drained before each poll, round-robin, at most 64 frames of an inbox in one pass; what that makes
- * possible is done in the same pass.
+ * Drained before each poll, round-robin, at most QUEUE_PASS frames of an inbox in one pass; what
+ * that makes possible is done in the same pass.
  */
 #ifndef HOST_QUEUE_H
 #define HOST_QUEUE_H
@@ -17,31 +17,38 @@ struct wire_frame;
 
 enum { QUEUE_PASS = 64, QUEUE_LIMIT = 4 << 20 };
 
-/* Whole frames of one owner (an instance, or a child for all of its instances). Two buffers: the
+/* The frames of one owner (an instance, or a child for all of its instances). Two buffers: the
  * frames being worked off lie still while new ones are appended. */
 struct inbox {
-    struct link link; /* among those with work; links to itself otherwise */
+    struct link link; /* among those with work */
     struct buf now;   /* being worked off, from `at` on */
     size_t at;
     struct buf next; /* whole frames up to `whole`, perhaps a piece of one more behind */
     size_t whole;
-    unsigned taken; /* frames of this pass */
-    /* Works off a frame; runs on the loop, from the top. */
+    uint64_t pass; /* in which `taken` frames were taken */
+    unsigned taken;
+    /* Works off a frame, which stays until it returns. From the top of the loop, never nested. */
     void (*take)(void *owner, const struct wire_frame *f);
-    void (*room)(void *owner); /* NULL, or told after a pass that took something */
+    void (*room)(void *owner); /* NULL, or told when frames have been taken */
     void *owner;
 };
 
+/* Call queue_open() once before, after loop_open(). */
+void queue_open(void);
+
 void inbox_open(struct inbox *b, void (*take)(void *, const struct wire_frame *),
                 void (*room)(void *), void *owner);
-void inbox_close(struct inbox *b); /* frees; what waits is dropped */
+/* What waits is dropped. Allowed while one of its frames is being taken. */
+void inbox_close(struct inbox *b);
 /* Bytes that wait. */
 size_t inbox_waiting(const struct inbox *b);
-/* Announces that `next` has grown: counts the whole frames in it. -1: it holds something that can't
- * be a frame. */
-int inbox_filled(struct inbox *b);
-
-void queue_open(void); /* after loop_open; registers with it */
-void queue_close(void);
+/* Room for n bytes behind `next`; who has written there says how many, see inbox_filled. */
+void *inbox_room(struct inbox *b, size_t n);
+/* n more bytes stand in `next`. -1: they can't be a frame. */
+int inbox_filled(struct inbox *b, size_t n);
+/* Forgets the piece of a frame at the end, of which the rest will never come. */
+void inbox_cut(struct inbox *b);
+/* Whether `next` ends in a piece of a frame while nothing whole waits. */
+bool inbox_hungry(const struct inbox *b);
 
 #endif

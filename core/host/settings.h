@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+struct options;
 struct settings;
 
 /* What the reading depends on; all strings may be NULL. */
@@ -24,8 +25,11 @@ struct settings_sources {
     bool no_system;        /* tests: leave /etc alone */
 };
 
-/* The tables of the plugin types, asked for while reading: the loader answers (by opening the
- * plugin or by its child). Returns NULL with an error that says what was wanted and what was found.
+/* The tables of the plugin types, asked for while reading: module_find_type() answers (by opening
+ * the plugin, or by its child). `so_far` holds the core's own settings ("plugins.path",
+ * "isolated"). `plugin`: the module's name as configured, NULL = by convention: the section's kind
+ * and the type, "provider_openai". Returns NULL with an error that says what was wanted, what was
+ * found and how to mend it; its class is CHELA_E_NOT_FOUND if there is no such file.
  */
 struct settings_type {
     const char *plugin, *type;
@@ -34,8 +38,9 @@ struct settings_type {
     uint64_t caps;
     unsigned roles; /* bits 1 << enum role */
 };
-typedef const struct settings_type *settings_find_type(const char *section, const char *type,
-                                                       struct error *e);
+typedef const struct settings_type *settings_find_type(const struct settings *so_far,
+                                                       const char *section, const char *plugin,
+                                                       const char *type, struct error *e);
 
 /*
  * Reads, merges, expands and checks. On failure NULL; `errors` then holds one line per mistake:
@@ -45,22 +50,47 @@ struct settings *settings_read(const struct settings_sources *sources,
                                settings_find_type *find_type, struct buf *errors);
 void settings_free(struct settings *s);
 
-/* Values; the fallback of the option table is already in. "" and 0 where absent. */
+/* Values; the fallback of the option table is already in. "" and 0 where absent. Paths lead also
+ * into instances: "providers.groq.preset"; a secret reads as "${secret:...}" there, but the core's
+ * own ("gateway.auth.token") as itself. NULL settings: as if nothing were configured. */
 const char *settings_text(const struct settings *s, const char *path);
 int64_t settings_number(const struct settings *s,
                         const char *path); /* int, bool, ms, bytes, list length */
 double settings_real(const struct settings *s, const char *path);
 bool settings_has(const struct settings *s, const char *path); /* was it set anywhere? */
-/* Names of the members of a group ("agents", "providers"), in order; NULL after the last. */
+/* Names of the members of a group ("agents", "providers"), in order; NULL after the last. An agent
+ * always exists: "main", unless others are named; "agents.defaults" isn't listed, it is in the
+ * others already. */
 const char *settings_member(const struct settings *s, const char *path, unsigned index);
 /* Where a value came from: "FILE:LINE", "environment CHELA_X", "default". */
 const char *settings_origin(const struct settings *s, const char *path);
 /* All values with their origin, secrets redacted: `chela config show`. json: as JSON. */
 void settings_show(const struct settings *s, bool json, struct buf *out);
 
+/* An instance that is to be opened, in the order of the configuration. */
+struct settings_instance {
+    const char *section; /* "providers" */
+    const char *name;    /* as the rest of the program calls it, `name` respected */
+    const char *key;     /* of its group in the file */
+    const char *origin;  /* "FILE:LINE" or "default" */
+    bool embedded;       /* exists without configuration */
+    struct options *options;
+    const struct settings_type *type;
+};
+/* NULL after the last. Instances that are not enabled are not among them. */
+const struct settings_instance *settings_instance(const struct settings *s, size_t index);
+const struct settings_instance *settings_find_instance(const struct settings *s,
+                                                       const char *section, const char *name);
+
+/* The files that are read, present or not, lowest first; a line each, with what became of it:
+ * `chela config path`. */
+void settings_paths(const struct settings_sources *sources, struct buf *out);
+/* `chela trust DIR`: from now on its project file counts in full. */
+int settings_trust(const char *directory, bool trust, struct error *e);
+
 /* The running configuration; set by main, replaced by a reload. */
 const struct settings *settings_now(void);
-void settings_use(struct settings *s);
+void settings_use(struct settings *s); /* takes it over; the one before is freed */
 
 /* Folders; created with mode 0700 on demand. */
 const char *settings_state_dir(

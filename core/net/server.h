@@ -14,9 +14,10 @@
 
 #include "base/error.h"
 
-struct server_request; /* lives until it was answered and the handler's `gone` was called, if asked
-                          for */
-struct server_socket;  /* a WebSocket; lives until its `closed` was called */
+/* The handler may use it, and all strings that came with it, until it calls server_answer() or
+ * server_stream_end(), or until its `gone` is called. */
+struct server_request;
+struct server_socket; /* a WebSocket; lives until its `closed` was called */
 
 struct server_head {
     const char *method, *path, *query; /* path is decoded once; query raw, "" if none */
@@ -24,6 +25,9 @@ struct server_head {
     bool loopback;
 };
 
+/* `head` and `upgrade` decide while the library reads: they look at the request and may call
+ * server_header(), server_set_data() and server_on_gone(), nothing else. The other two come from
+ * the top of the loop. */
 struct server_handlers {
     /* The head has come: how many bytes of body are taken (0 = none), or an HTTP status to refuse
      * with at once (negative: -401, -403, -404, -405, -413, -429). */
@@ -31,7 +35,8 @@ struct server_handlers {
     /* The request is whole. Answer now or later: server_answer(), or server_stream() and pieces. */
     void (*request)(void *arg, struct server_request *r, const struct server_head *head,
                     struct chela_str body);
-    /* A client wants a WebSocket: 0 accepts, else an HTTP status. */
+    /* A client wants a WebSocket: 0 accepts, else an HTTP status. NULL: there are none, `head` is
+     * asked as for any request. */
     int (*upgrade)(void *arg, struct server_request *r, const struct server_head *head);
     void (*opened)(void *arg, struct server_socket *s, const struct server_head *head);
 };
@@ -57,19 +62,25 @@ const char *server_header(struct server_request *r, const char *name);
 /* Free to use by the handler. */
 void server_set_data(struct server_request *r, void *data);
 void *server_data(struct server_request *r);
-/* Called when the client has gone before the answer was finished. */
+/* Called, once, when the client has gone before the handler finished its answer; also when only the
+ * head was accepted and the rest never came. Without it such an answer goes nowhere. */
 void server_on_gone(struct server_request *r, void (*gone)(void *arg, struct server_request *r),
                     void *arg);
 
 /* The whole answer. headers: extra ones (name, value), may be empty. The body is copied. */
 void server_answer(struct server_request *r, unsigned status, const char *content_type,
                    struct chela_pairs headers, struct chela_str body);
-/* Begins a streamed answer (chunked); then pieces, then the end. A comment ":\n\n" goes out every
- * 15 s if `sse`. server_stream_waiting(): bytes not yet taken by the client, for flow control. */
+/* Begins a streamed answer (chunked); then pieces, then the end. With `sse` (pieces must be whole
+ * events) a comment ":\n\n" goes out every 15 s of silence. server_stream_waiting(): bytes not yet
+ * taken by the client, for flow control; above 8 MiB, or a minute without progress, the client
+ * counts as gone. What is written in one pass of the loop goes out together. */
 void server_stream(struct server_request *r, unsigned status, const char *content_type,
                    struct chela_pairs headers, bool sse);
 void server_stream_write(struct server_request *r, struct chela_str piece);
 size_t server_stream_waiting(const struct server_request *r);
+/* `drained` is called when the client has taken all that was written, each time. */
+void server_stream_on_drained(struct server_request *r,
+                              void (*drained)(void *arg, struct server_request *r), void *arg);
 void server_stream_end(struct server_request *r);
 
 struct server_socket_handlers {

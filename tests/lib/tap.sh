@@ -12,7 +12,7 @@
 #   done_testing
 #
 # A background program tells that it is ready by one line on the file descriptor 3; the daemon is given
-# --ready-fd=3 and writes "ready ADDRESS:PORT". Never sleep: wait_for_line follows a file until a line comes.
+# --ready-fd 3 and writes "ready port=N". Never sleep: wait_for_line follows a file until a line comes.
 # shellcheck shell=bash disable=SC2034
 set -uo pipefail
 
@@ -206,9 +206,9 @@ configure() {
 start_gateway() {
     [ -e "$CHELA_CONFIG" ] || configure </dev/null
     unset CHELA_GATEWAY_PORT
-    start_background gateway "$build/chelad" --ready-fd=3 "$@"
+    start_background gateway "$build/chelad" --ready-fd 3 "$@"
     gateway_pid=${background_pid[gateway]}
-    gateway_port=${ready##*:}
+    gateway_port=${ready##*port=}
     export CHELA_GATEWAY_PORT=$gateway_port
 }
 

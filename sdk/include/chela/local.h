@@ -17,7 +17,8 @@ typedef void chela_fd_callback(struct chela_inst *, uint32_t events, void *arg);
 /*
  *   log         [any thread] one line, without a newline at its end; secrets are redacted
  *   option      [loop] text of an option: "url", "rules.0.model" (list elements by index); of an
- * absent one without fallback "". Durations and sizes as digits (ms, bytes). A secret reads as
+ * absent one without fallback "". "$state" = the folder where the host keeps its state. Durations
+ * and sizes as digits (ms, bytes). A secret reads as
  *               "${secret:PATH}", which the host fills in in URLs, headers and sign, for the hosts
  * of the instance's CHELA_URL options only; with CHELA_REVEAL it reads as itself. Valid until the
  * instance is closed (during check/apply: until they return). number      [loop] int; bool 0/1; ms;

@@ -36,7 +36,14 @@ enum {
 };
 
 /* One option. Tables end with an entry whose name is NULL; chela_iface.option_size is the stride,
- * so that entries can grow. `fallback` is the default as it would stand in the file, NULL = none.
+ * so that entries can grow.
+ *   name      a dot in it is a group in the file: "limits.time" is limits : { time = ...; }
+ *   fallback  the default, as it would stand in the file but without quotes ("10s", "true",
+ *             "a, b"), NULL = none. "${NAME}" in it is a variable of the environment; where that
+ *             isn't set, the option is absent.
+ *   items     of CHELA_ITEMS: the options of each group. Of CHELA_STRING: the values that it may
+ *             have, each with its help; their `fallback` is what a value stands for, and with
+ *             CHELA_URL that is the URL to which the instance's secrets may go (preset = "groq").
  */
 struct chela_option {
     const char *name;

@@ -9,13 +9,18 @@
 
 /*
  * open_db: statements and migrations, before anything else.
- *   statements   name = name; value = "FLAGS|PARAMETERS|RESULTS|SQL". Their position is their
- * number. FLAGS: H hot, W writes, 1 must touch exactly one row (else CONFLICT), X crosses
- *                partitions. PARAMETERS and RESULTS: a letter each: i int64, t text, b bytes, r
- * real, s search words (any text; the driver turns it into its engine's query). In SQL, $1 is the
- * partition unless X. A value may hold variants: "...|SQL\n--postgres\nSQL". migrations   in order,
- * each applied once, ever; value = SQL, variants as above done = the store can be used; text =
- * engine and version.
+ *
+ * statements: name = name; value = "FLAGS|PARAMETERS|RESULTS|SQL". Their position is their number.
+ * FLAGS: H hot, W writes, 1 must touch exactly one row (else CONFLICT), X crosses partitions.
+ * PARAMETERS and RESULTS: a letter each: i int64, t text, b bytes, r real, s search words (any
+ * text; the driver turns it into its engine's query; no word: no row). Any may be NULL. In SQL, $1
+ * is the partition unless X.
+ *
+ * migrations: in order, each applied once, ever; value = SQL.
+ *
+ * SQL may hold variants: "SQL of the others\n--postgres\nSQL\n--mysql\nSQL".
+ *
+ * done = the store can be used; text = engine and version.
  */
 struct chela_store_open {
     struct chela_head h;
@@ -26,13 +31,22 @@ enum { CHELA_LAZY = 0, CHELA_BARRIER = 1 };
 
 /*
  * A transaction. Each op is a CHELA_V_OP value followed by its parameters.
- *   id         made by the host, unique in the partition: the same id again commits once, and says
- * OK partition  key of all rows after      id of the batch that must have committed, 0 = none (else
- * CHELA_E_SKIPPED) fence      lease token that must be the newest, 0 = none (else CHELA_E_STALE)
- *   durability CHELA_LAZY or CHELA_BARRIER: done comes when it and all earlier ones of the
- * partition are on disk done: OK, CONFLICT, STALE, SKIPPED, FULL, BUSY, UNKNOWN (send the same
- * batch again under the same id) or another class. Dones of different batches come in any order.
+ *
+ *   id          made by the host, unique in the partition, rising with time, below 2^63. The same
+ *               id again commits once, and says OK. A store remembers ids for 7 days at least.
+ *   partition   key of all rows
+ *   after       id of the batch that must have committed, 0 = none (else CHELA_E_SKIPPED)
+ *   fence       lease token that must be the newest, 0 = none (else CHELA_E_STALE)
+ *   durability  CHELA_LAZY or CHELA_BARRIER: done comes when it and all earlier ones of the
+ *               partition are on disk
+ *
+ * done: OK, CONFLICT, STALE, SKIPPED, FULL, BUSY, UNKNOWN (send the same batch again under the same
+ * id) or another class. Dones of different batches come in any order.
+ *
+ * flags CHELA_VOID: gives the id up; ops are ignored. done OK: no batch of this id will ever commit
+ * (one that comes late ends with CHELA_E_CANCELLED); CONFLICT: it has committed.
  */
+enum { CHELA_VOID = 1 };
 struct chela_batch {
     struct chela_head h;
     uint64_t id, after, fence;
@@ -49,7 +63,8 @@ struct chela_query {
     struct chela_values parameters;
 };
 
-/* put: hash = lower-case hex SHA-256 of data, checked. get: done.text = bytes, or NOT_FOUND. */
+/* put: hash = lower-case hex SHA-256 of data, checked; done = stored, and on disk no later than the
+ * next barrier that begins after it. get: done.text = bytes, or NOT_FOUND. */
 struct chela_blob {
     struct chela_head h;
     struct chela_str hash, data;

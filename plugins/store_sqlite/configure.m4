@@ -1,0 +1,1 @@
+PKG_CHECK_MODULES([SQLITE], [sqlite3 >= 3.35])

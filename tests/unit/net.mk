@@ -1,0 +1,10 @@
+# Unit tests of core/net and core/proc.
+net_test_libs = core/libnet.a core/libhost.a core/libbase.a sdk/wire/libwire.la sdk/support/libsupport.la \
+	$(UV_LIBS) $(MICROHTTPD_LIBS) $(WSLAY_LIBS) $(CURL_LIBS) $(CRYPTO_LIBS) $(JSONC_LIBS) $(CONFIG_LIBS) \
+	$(LTDL_LIBS) $(CMOCKA_LIBS)
+unit_tests += tests/unit/net_server_test
+tests_unit_net_server_test_SOURCES = tests/unit/net_server_test.c tests/unit/net_peer.h
+tests_unit_net_server_test_LDADD = $(net_test_libs)
+unit_tests += tests/unit/net_server_ws_test
+tests_unit_net_server_ws_test_SOURCES = tests/unit/net_server_ws_test.c tests/unit/net_peer.h tests/unit/net_ws_frames.h
+tests_unit_net_server_ws_test_LDADD = $(net_test_libs)
