@@ -1,0 +1,161 @@
+/* The subcommands that are the daemon's own work: gateway, doctor, config, trust. They become the
+ * daemon by exec, since only the daemon knows how its configuration is read; what the daemon then
+ * prints and how it exits is the answer. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/become.h"
+#include "cli/command.h"
+#include "cli/output.h"
+
+#define WORDS_MOST 12
+
+/* The daemon's command line, built up word by word. */
+struct words {
+    const char *word[WORDS_MOST + 1];
+    size_t count;
+};
+
+static void add(struct words *words, const char *word)
+{
+    if (words->count < WORDS_MOST) {
+        words->word[words->count++] = word;
+        words->word[words->count] = NULL;
+    }
+}
+
+static void add_common(struct words *words, const struct common *common)
+{
+    if (common->config != NULL) {
+        add(words, "-c");
+        add(words, common->config);
+    }
+    if (common->json) {
+        add(words, "--json");
+    }
+}
+
+int cmd_gateway(int argc, char **argv)
+{
+    struct common common = {0};
+    bool check = false, debug = false;
+    const char *format = NULL, *ready = NULL;
+    const struct option_row rows[] = {
+        {'\0', "check", NULL, "read the configuration, tell what is wrong with it, and exit",
+         &check, NULL},
+        {'\0', "debug", NULL, "log more", &debug, NULL},
+        {'\0', "log-format", "FORMAT", "plain, journal or json", NULL, &format},
+        {'\0', "ready-fd", "NUMBER", "write a line to this descriptor once it listens", NULL,
+         &ready},
+        {0},
+    };
+    const struct command_line line = {
+        .synopsis = "gateway [OPTION...]",
+        .summary = "Runs the gateway in the foreground, until it is interrupted.",
+        .rows = rows,
+        .local = true,
+    };
+    char **arguments;
+    int count, status;
+    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+        return status;
+    }
+    struct words words = {.count = 1};
+    add_common(&words, &common);
+    if (check) {
+        add(&words, "--check");
+    }
+    if (debug) {
+        add(&words, "--debug");
+    }
+    if (format != NULL) {
+        add(&words, "--log-format");
+        add(&words, format);
+    }
+    if (ready != NULL) {
+        add(&words, "--ready-fd");
+        add(&words, ready);
+    }
+    words.word[0] = "chelad";
+    return become(&common, words.word);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    struct common common = {0};
+    static const struct command_line line = {
+        .synopsis = "doctor [OPTION...]",
+        .summary =
+            "Looks for what is wrong: configuration, plugins, folders, rights. Needs no gateway.",
+        .local = true,
+    };
+    char **arguments;
+    int count, status;
+    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+        return status;
+    }
+    struct words words = {.count = 1};
+    add(&words, "--doctor");
+    add_common(&words, &common);
+    words.word[0] = "chelad";
+    return become(&common, words.word);
+}
+
+int cmd_config(int argc, char **argv)
+{
+    struct common common = {0};
+    static const struct command_line line = {
+        .synopsis = "config show | check | path",
+        .summary = "Shows each value with where it comes from, checks it all, or lists the files.",
+        .least = 1,
+        .most = 1,
+        .local = true,
+    };
+    static const char *const verbs[][2] = {
+        {"show", "--config-show"}, {"check", "--check"}, {"path", "--config-path"}};
+    char **arguments;
+    int count, status;
+    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+        return status;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(verbs); i++) {
+        if (strcmp(arguments[0], verbs[i][0]) == 0) {
+            struct words words = {.count = 1};
+            add(&words, verbs[i][1]);
+            add_common(&words, &common);
+            words.word[0] = "chelad";
+            return become(&common, words.word);
+        }
+    }
+    return output_failure(&common, "usage", "see chela config --help", EXIT_USAGE);
+}
+
+int cmd_trust(int argc, char **argv)
+{
+    struct common common = {0};
+    bool no = false;
+    const struct option_row rows[] = {
+        {'\0', "no", NULL, "trust it no longer", &no, NULL},
+        {0},
+    };
+    const struct command_line line = {
+        .synopsis = "trust [--no] DIR",
+        .summary =
+            "Lets the project file in DIR (.chela/chela.conf) set everything that yours may set.",
+        .rows = rows,
+        .least = 1,
+        .most = 1,
+        .local = true,
+    };
+    char **arguments;
+    int count, status;
+    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+        return status;
+    }
+    struct words words = {.count = 1};
+    add(&words, no ? "--distrust" : "--trust");
+    add(&words, arguments[0]);
+    add_common(&words, &common);
+    words.word[0] = "chelad";
+    return become(&common, words.word);
+}

@@ -1,0 +1,282 @@
+/* Place: see place.h. The order for the port: environment, what a running gateway has written into
+ * the state folder, the configuration, 18789. The configuration is looked at only as far as that
+ * one number goes; reading it properly is the daemon's work. */
+#include "cli/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <libconfig.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "support/json.h"
+
+#define DEFAULT_PORT 18789u
+#define SMALL_FILE   65536
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value == NULL || value[0] == '\0' ? NULL : value;
+}
+
+static char *state_dir(void)
+{
+    const char *own = environment("CHELA_STATE_DIR");
+    const char *xdg = environment("XDG_STATE_HOME");
+    const char *home = environment("HOME");
+    if (own != NULL) {
+        return xstrdup(own);
+    }
+    if (xdg != NULL && xdg[0] == '/') {
+        return xprintf("%s/chela", xdg);
+    }
+    return xprintf("%s/.local/state/chela", home == NULL ? "" : home);
+}
+
+/* 1 to 65535, or 0. */
+static unsigned read_port(const char *text)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long port = text[0] >= '0' && text[0] <= '9' ? strtoul(text, &end, 10) : 0;
+    return errno == 0 && end != NULL && *end == '\0' && port <= 65535 ? (unsigned)port : 0;
+}
+
+static bool read_small(const char *path, struct buf *out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    bool good = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    while (good && out->n < SMALL_FILE) {
+        char bytes[4096];
+        ssize_t n = read(fd, bytes, sizeof bytes);
+        if (n <= 0) {
+            good = n == 0;
+            break;
+        }
+        buf_add(out, bytes, (size_t)n);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return good;
+}
+
+/* What a running gateway says of itself. One that has ended without tidying up leaves its file
+ * behind, so the process must still be there. */
+static void read_announcement(struct place *place)
+{
+    struct buf text = {0};
+    char *path = xprintf("%s/gateway.json", place->state_dir);
+    json_object *root = NULL;
+    if (read_small(path, &text) && chela_json_parse(text.p, text.n, NULL, &root, NULL) == 0) {
+        int64_t port = chela_json_int(root, "port", 0);
+        int64_t pid = chela_json_int(root, "pid", 0);
+        const char *address = chela_json_string(root, "address", NULL);
+        bool alive = pid > 0 && pid < 1 << 30 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+        if (alive && port > 0 && port <= 65535) {
+            place->announced = true;
+            place->pid = (long)pid;
+            place->port = place->port == 0 ? (unsigned)port : place->port;
+            bool any = address == NULL || address[0] == '\0' || strcmp(address, "0.0.0.0") == 0 ||
+                       strcmp(address, "::") == 0;
+            if (place->host == NULL && !any) {
+                place->host = xstrdup(address);
+            }
+        }
+    }
+    json_object_put(root);
+    free(path);
+    buf_free(&text);
+}
+
+static unsigned port_of_file(const char *path)
+{
+    config_t config;
+    int port = 0;
+    config_init(&config);
+    if (config_read_file(&config, path) == CONFIG_TRUE) {
+        config_lookup_int(&config, "gateway.port", &port);
+    }
+    config_destroy(&config);
+    return port > 0 && port <= 65535 ? (unsigned)port : 0;
+}
+
+/* A file and the conf.d beside it; the last one that sets the port counts. */
+static unsigned port_of_folder(const char *folder)
+{
+    char *path = xprintf("%s/chela.conf", folder);
+    unsigned port = access(path, R_OK) == 0 ? port_of_file(path) : 0;
+    free(path);
+    glob_t found;
+    path = xprintf("%s/conf.d/*.conf", folder);
+    if (glob(path, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            unsigned next = port_of_file(found.gl_pathv[i]);
+            port = next == 0 ? port : next;
+        }
+        globfree(&found);
+    }
+    free(path);
+    return port;
+}
+
+static unsigned configured_port(void)
+{
+    const char *file = environment("CHELA_CONFIG");
+    const char *xdg = environment("XDG_CONFIG_HOME");
+    const char *home = environment("HOME");
+    if (file != NULL) {
+        return port_of_file(file);
+    }
+    char *folder = xdg != NULL ? xprintf("%s/chela", xdg)
+                               : xprintf("%s/.config/chela", home == NULL ? "" : home);
+    unsigned port = port_of_folder(folder);
+    free(folder);
+    return port == 0 ? port_of_folder(paths_conf_dir()) : port;
+}
+
+static void read_token(struct place *place)
+{
+    const char *own = environment("CHELA_GATEWAY_TOKEN");
+    if (own == NULL) {
+        own = environment("CHELA_GATEWAY__TOKEN");
+    }
+    if (own != NULL) {
+        place->token = xstrdup(own);
+        return;
+    }
+    struct buf text = {0};
+    struct stat status;
+    char *path = xprintf("%s/gateway.token", place->state_dir);
+    if (stat(path, &status) == 0 && (status.st_mode & 077) != 0) {
+        place->token_why =
+            xprintf("others can read %s; make it yours alone: chmod 600 %s", path, path);
+    } else if (read_small(path, &text)) {
+        while (text.n > 0 && strchr(" \t\r\n", text.p[text.n - 1]) != NULL) {
+            text.p[--text.n] = '\0';
+        }
+        if (text.n > 0) {
+            place->token = xstrdup(text.p);
+        }
+    } else if (errno == EACCES) {
+        place->token_why = xprintf("%s can't be read", path);
+    }
+    free(path);
+    buf_free(&text);
+}
+
+/* "host", "host:port", ":port", "[v6]:port", with or without "ws://" and a slash at the end. */
+static int read_where(struct place *place, const char *where, struct error *e)
+{
+    const char *from = strncmp(where, "ws://", 5) == 0 ? where + 5 : where;
+    size_t length = strlen(from);
+    if (length > 0 && from[length - 1] == '/') {
+        length--;
+    }
+    char *text = xmemdup(from, length);
+    char *host = text, *colon = strrchr(text, ':');
+    bool bracket = text[0] == '[';
+    if (bracket) {
+        char *close_bracket = strchr(text, ']');
+        colon = close_bracket != NULL && close_bracket[1] == ':' ? close_bracket + 1 : NULL;
+        if (close_bracket != NULL) {
+            *close_bracket = '\0';
+        }
+        host = text + 1;
+    } else if (colon != NULL && strchr(text, ':') != colon) {
+        colon = NULL; /* a bare IPv6 address */
+    }
+    int result = 0;
+    if (colon != NULL) {
+        *colon = '\0';
+        place->port = read_port(colon + 1);
+        result = place->port == 0 ? -1 : 0;
+    }
+    if (result == 0 && strpbrk(host, "/@? \t\r\n") != NULL) {
+        result = -1;
+    }
+    if (result == 0 && host[0] != '\0') {
+        place->host = xstrdup(host);
+    }
+    free(text);
+    if (result != 0) {
+        error_set(e, CHELA_E_ARGS, "no gateway's address: %s (HOST, HOST:PORT or :PORT)", where);
+    }
+    return result;
+}
+
+int place_find(struct place *place, const char *where, struct error *e)
+{
+    memset(place, 0, sizeof *place);
+    place->state_dir = state_dir();
+    if (where != NULL && read_where(place, where, e) != 0) {
+        return -1;
+    }
+    static const char *const names[] = {"CHELA_GATEWAY_PORT", "CHELA_GATEWAY__PORT"};
+    for (size_t i = 0; i < ARRAY_LENGTH(names) && place->port == 0; i++) {
+        const char *value = environment(names[i]);
+        if (value != NULL) {
+            place->port = read_port(value);
+            if (place->port == 0) {
+                return error_set(e, CHELA_E_ARGS, "%s is no port: %s", names[i], value);
+            }
+        }
+    }
+    if (place->host == NULL && place->port == 0) {
+        read_announcement(place);
+    }
+    if (place->port == 0) {
+        place->port = configured_port();
+    }
+    if (place->port == 0) {
+        place->port = DEFAULT_PORT;
+    }
+    if (place->host == NULL) {
+        place->host = xstrdup("127.0.0.1");
+    }
+    read_token(place);
+    return 0;
+}
+
+void place_free(struct place *place)
+{
+    free(place->state_dir);
+    free(place->host);
+    free(place->token);
+    free(place->token_why);
+    memset(place, 0, sizeof *place);
+}
+
+/* mkdir -p */
+static bool make_folder(const char *path)
+{
+    if (mkdir(path, 0700) == 0 || errno == EEXIST) {
+        return true;
+    }
+    if (errno != ENOENT) {
+        return false;
+    }
+    char *parent = xstrdup(path);
+    char *slash = strrchr(parent, '/');
+    bool made = false;
+    if (slash != NULL && slash != parent) {
+        *slash = '\0';
+        made = make_folder(parent) && (mkdir(path, 0700) == 0 || errno == EEXIST);
+    }
+    free(parent);
+    return made;
+}
+
+char *place_file(const struct place *place, const char *name)
+{
+    return make_folder(place->state_dir) ? xprintf("%s/%s", place->state_dir, name) : NULL;
+}

@@ -1,0 +1,95 @@
+/* The program `chela`: the table of subcommands. Each stands in core/cli/cmd_*.c; nothing is loaded
+ * and nothing is connected before the subcommand is known. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/width.h"
+#include "config.h"
+
+static int cmd_help(int argc, char **argv);
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} commands[] = {
+    {"chat", cmd_chat, "hold a conversation in the terminal"},
+    {"agent", cmd_agent, "have one message answered"},
+    {"gateway", cmd_gateway, "run the gateway in the foreground"},
+    {"status", cmd_status, "show the running gateway"},
+    {"health", cmd_health, "say whether it works"},
+    {"doctor", cmd_doctor, "look for what is wrong; needs no gateway"},
+    {"config", cmd_config, "show, check or locate the configuration"},
+    {"reload", cmd_reload, "have the configuration read anew"},
+    {"trust", cmd_trust, "let a project's configuration count in full"},
+    {"sessions", cmd_sessions, "list, export, change, reset or delete sessions"},
+    {"approvals", cmd_approvals, "list or answer what waits for a person"},
+    {"trace", cmd_trace, "show the way that a turn took"},
+    {"route", cmd_route, "show which model would answer, and why"},
+    {"models", cmd_models, "list the models"},
+    {"plugin", cmd_plugin, "list plugins, their options, or look into a file"},
+    {"logs", cmd_logs, "show the gateway's log"},
+    {"version", cmd_version, "show the version"},
+    {"help", cmd_help, "show this, or the help of a subcommand"},
+};
+
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static int run(const char *name, int argc, char **argv)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            return commands[i].run(argc, argv);
+        }
+    }
+    struct common common = {0};
+    char message[256];
+    for (int i = 1; i < argc; i++) {
+        common.json = common.json || strcmp(argv[i], "--json") == 0;
+    }
+    snprintf(message, sizeof message, "there is no subcommand %.100s; see chela help", name);
+    return output_failure(&common, "usage", message, EXIT_USAGE);
+}
+
+static void print_commands(FILE *out)
+{
+    fprintf(out, "Usage: chela SUBCOMMAND [OPTION...]\n\n");
+    for (size_t i = 0; i < COMMANDS; i++) {
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    }
+    fprintf(out, "\nchela SUBCOMMAND --help tells more; so does chela(1).\n");
+}
+
+static int cmd_help(int argc, char **argv)
+{
+    if (argc == 2 && argv[1][0] != '-') {
+        char help[] = "--help";
+        char *words[] = {argv[1], help, NULL};
+        return run(argv[1], 2, words);
+    }
+    print_commands(stdout);
+    return EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    width_init();
+    if (argc < 2) {
+        print_commands(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        puts(PACKAGE_STRING);
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_commands(stdout);
+        return EXIT_OK;
+    }
+    return run(argv[1], argc - 1, argv + 1);
+}
