@@ -95,6 +95,7 @@ void server_cut(struct server_connection *c)
 {
     shutdown(c->fd, SHUT_RDWR);
     c->server->run_needed = true;
+    loop_again();
 }
 
 static enum MHD_Result accept_policy(void *cls, const struct sockaddr *address, socklen_t length)

@@ -231,8 +231,10 @@ void server_request_ready(struct server_request *r)
 
 void server_request_wake(struct server_request *r)
 {
-    if (r->suspended && list_empty(&r->wake))
-        list_append(&r->server->wake, &r->wake);
+    if (!r->suspended || !list_empty(&r->wake))
+        return;
+    list_append(&r->server->wake, &r->wake);
+    loop_again();
 }
 
 void server_request_resume(struct server_request *r)

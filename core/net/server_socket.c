@@ -103,8 +103,10 @@ static void update_watch(struct server_socket *s)
 
 static void mark_flush(struct server_socket *s)
 {
-    if (s->state != SOCKET_ENDED && list_empty(&s->flush))
-        list_append(&s->server->flush, &s->flush);
+    if (s->state == SOCKET_ENDED || !list_empty(&s->flush))
+        return;
+    list_append(&s->server->flush, &s->flush);
+    loop_again();
 }
 
 static ssize_t ws_send(wslay_event_context_ptr ws, const uint8_t *p, size_t n, int flags, void *arg)

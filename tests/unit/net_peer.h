@@ -27,12 +27,12 @@
 #include "base/mem.h"
 #include "host/loop.h"
 
-/* Turns the loop until the condition holds. */
+/* Turns the loop until the condition holds; blocks only after a pass that found nothing to do. */
 #define WAIT_FOR(condition)                                                                        \
     do {                                                                                           \
         alarm(30);                                                                                 \
-        while (!(condition))                                                                       \
-            loop_turn(true);                                                                       \
+        for (bool wait_ = false; !(condition); wait_ = !wait_)                                     \
+            loop_turn(wait_);                                                                      \
         alarm(0);                                                                                  \
     } while (0)
 
