@@ -73,19 +73,21 @@ static enum match match(const char *pattern, const char *path)
     }
 }
 
-static const struct chela_option *find_option(const struct reader *r, const struct scope *s,
-                                              const char *path, bool *ret_group)
+bool options_known(const struct chela_option *table, uint32_t stride, const char *path,
+                   const struct chela_option **ret)
 {
     const struct chela_option *option, *found = NULL;
-    *ret_group = false;
-    for (size_t i = 0; (option = options_entry(s->table, r->request->stride, i)); i++) {
+    bool group = false;
+    for (size_t i = 0; (option = options_entry(table, stride, i)); i++) {
         enum match m = match(option->name, path);
         if (m == IS_GROUP)
-            *ret_group = true;
+            group = true;
         else if (m == IS_OPTION && (!found || strchr(found->name, '*')))
             found = option;
     }
-    return found;
+    if (ret)
+        *ret = found;
+    return found || group;
 }
 
 /* The name for messages: "providers.groq.url". */
@@ -281,10 +283,10 @@ static void walk(struct reader *r, const struct scope *s, const struct node *gro
     for (size_t i = 0; i < group->count; i++) {
         const struct node *n = group->children[i];
         CLEANUP(freep) char *at = xprintf("%s%s%s", path, *path ? "." : "", n->name);
-        bool is_group;
+        const struct chela_option *option;
         if (skipped(r, s, at))
             continue;
-        const struct chela_option *option = find_option(r, s, at, &is_group);
+        bool is_group = options_known(s->table, r->request->stride, at, &option) && !option;
         if (option) {
             read_option(r, s, option, n, at);
         } else if (is_group && n->kind == NODE_GROUP) {

@@ -28,7 +28,7 @@ struct options;
 /* Flags that only the core's own tables use. */
 enum {
     OPTION_PROJECT = 1 << 16, /* an untrusted project may set it */
-    OPTION_NULLABLE = 1 << 17 /* "" in the file counts as given */
+    OPTION_REF = 1 << 17      /* names a model: of each element, in a list */
 };
 
 /*
@@ -98,6 +98,10 @@ struct options *options_from_pairs(const struct chela_pair *v, size_t n);
 /* The entry at an index of a table with a stride, NULL at its end. */
 const struct chela_option *options_entry(const struct chela_option *table, uint32_t stride,
                                          size_t index);
+/* Whether the path is an option of the table, or a group on the way to one; *ret (may be NULL) is
+ * then the option, or NULL for a group. */
+bool options_known(const struct chela_option *table, uint32_t stride, const char *path,
+                   const struct chela_option **ret);
 /* What a choice stands for: the `fallback` of the item called `name`, NULL if there is no such
  * item. With CHELA_URL on the option it is a URL (`preset = "groq"`). */
 const char *options_choice(const struct chela_option *option, uint32_t stride, const char *name);

@@ -8,10 +8,17 @@
 #include "host/options.h"
 #include "host/settings.h"
 
+/* Why a type of plugins.defaults has no instance: for who refers to it. */
+struct settings_absent {
+    char *section, *name, *why;
+};
+
 struct settings {
     struct options *core; /* the core's own options */
     struct settings_instance *instances;
     size_t instance_count;
+    struct settings_absent *absent;
+    size_t absent_count;
     struct node_source **sources;
     size_t source_count;
     char *project; /* root of the project whose file was read, or NULL */
@@ -66,14 +73,17 @@ const char *settings_kind(const char *section);
 
 /* ---- settings_instances.c ---- */
 
-/* Takes the instances out of the tree, asks for their types, checks their options; then adds those
- * that exist without configuration. */
-void settings_read_instances(struct settings *s, struct node *root, char **environment,
-                             settings_find_type *find_type, struct buf *errors,
+/* Takes the instances out of the tree: a group for each section that has any. */
+struct node *settings_take_instances(struct node *root, struct buf *errors);
+/* Asks for their types and checks their options; then adds those that exist without
+ * configuration. s->core is there already. */
+void settings_read_instances(struct settings *s, const struct node *root, struct node *instances,
+                             char **environment, settings_find_type *find_type, struct buf *errors,
                              struct buf *warnings);
 
 /* ---- settings_check.c: what no table can say ---- */
 
-void settings_check(const struct settings *s, struct buf *errors);
+/* `typed`: the instances' types are known, so that references can be checked. */
+void settings_check(const struct settings *s, bool typed, struct buf *errors);
 
 #endif

@@ -1,2 +1,2 @@
 # Tests of the configuration, the options, the loader and the registry.
-unit_tests += tests/unit/options_test
+unit_tests += tests/unit/options_test tests/unit/settings_test tests/unit/settings_mistakes_test

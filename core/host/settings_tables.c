@@ -1,0 +1,269 @@
+/*
+ * The core's own options, one table for all: what chela.conf may say outside of instances. Names
+ * lead through groups ("gateway.auth.mode"), "*" is any name. From it come the checks, the
+ * defaults, `chela config show` and the options' part of chela.conf(5). Whoever reads an option
+ * with settings_text() adds it here.
+ */
+#include <string.h>
+
+#include "host/settings_private.h"
+
+#define T(name, fallback, help)                                                                    \
+    {                                                                                              \
+        name, CHELA_STRING, 0, fallback, help, NULL                                                \
+    }
+#define P(name, type, fallback, help)                                                              \
+    {                                                                                              \
+        name, type, OPTION_PROJECT, fallback, help, NULL                                           \
+    }
+#define N(name, type, fallback, help)                                                              \
+    {                                                                                              \
+        name, type, 0, fallback, help, NULL                                                        \
+    }
+#define REF(name, type, flags, help)                                                               \
+    {                                                                                              \
+        name, type, (flags) | OPTION_REF, NULL, help, NULL                                         \
+    }
+#define CHOICE(name, table, fb, help)                                                              \
+    {                                                                                              \
+        name, CHELA_STRING, 0, fb, help, table                                                     \
+    }
+#define P_CHOICE(name, table, fb, help)                                                            \
+    {                                                                                              \
+        name, CHELA_STRING, OPTION_PROJECT, fb, help, table                                        \
+    }
+#define ITEMS(name, table, help)                                                                   \
+    {                                                                                              \
+        name, CHELA_ITEMS, 0, NULL, help, table                                                    \
+    }
+#define P_ITEMS(name, table, help)                                                                 \
+    {                                                                                              \
+        name, CHELA_ITEMS, OPTION_PROJECT, NULL, help, table                                       \
+    }
+#define SECRET(name, help)                                                                         \
+    {                                                                                              \
+        name, CHELA_STRING, CHELA_SECRET, NULL, help, NULL                                         \
+    }
+#define V(name, help)                                                                              \
+    {                                                                                              \
+        name, 0, 0, NULL, help, NULL                                                               \
+    }
+#define END                                                                                        \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+static const struct chela_option auth_modes[] = {
+    V("token", "clients show gateway.auth.token; made at the first start if none is set"),
+    V("password", "clients show gateway.auth.password"),
+    V("none", "nobody is asked; only with bind = \"loopback\""), END};
+
+static const struct chela_option durabilities[] = {
+    V("power", "what was accepted survives a loss of power"),
+    V("process", "what was accepted survives a crash of the program only"), END};
+
+static const struct chela_option unknown_sends[] = {
+    V("hold", "a message that may have been delivered is shown as such and not sent again"),
+    V("resend", "it is sent again, marked as perhaps a repetition"), END};
+
+static const struct chela_option log_levels[] = {V("error", ""), V("warn", ""), V("info", ""),
+                                                 V("debug", ""), END};
+
+static const struct chela_option log_formats[] = {
+    V("auto", "journal under systemd, else plain"), V("plain", "time, level, component, text"),
+    V("journal", "with journald's priority prefix"), V("json", "a JSON object a line"), END};
+
+static const struct chela_option thinking_levels[] = {
+    V("off", ""), V("minimal", ""), V("low", ""), V("medium", ""), V("high", ""), END};
+
+static const struct chela_option executions[] = {
+    V("parallel", "the calls of a batch run side by side"), V("sequential", "one after the other"),
+    END};
+
+static const struct chela_option securities[] = {
+    V("ask", "medium and high risks wait for a person"),
+    V("allowlist", "only what is on the allow-list runs; high risks never do"),
+    V("deny", "only low risks run"),
+    V("full", "medium risks run unasked; high risks still wait for a person"), END};
+
+static const struct chela_option profiles[] = {
+    V("full", "all tools"), V("coding", "files, commands, sessions, memory"),
+    V("messaging", "sessions and messages"), V("minimal", "the session's status only"), END};
+
+static const struct chela_option queue_modes[] = {
+    V("steer", "a new message enters the running turn at its next boundary"),
+    V("followup", "it gets a turn of its own afterwards"),
+    V("collect", "all that wait become one turn"), V("interrupt", "it ends the running turn"), END};
+
+static const struct chela_option queue_drops[] = {
+    V("summarize", "the oldest go, a line about each stays"), V("old", "the oldest go"),
+    V("new", "the newest are refused"), END};
+
+static const struct chela_option dm_scopes[] = {
+    V("main", "all direct chats share the agent's main session"),
+    V("per-peer", "a session for each person"),
+    V("per-channel-peer", "a session for each person on each channel"),
+    V("per-account-channel-peer", "... on each account of each channel"), END};
+
+static const struct chela_option reset_modes[] = {
+    V("none", "sessions go on until /new"),
+    V("daily", "a new one each day at session.reset.at_hour"),
+    V("idle", "a new one after session.reset.idle without a message"), END};
+
+static const struct chela_option failures[] = {V("next", "the next model of the list is tried"),
+                                               V("stop", "the turn ends with the error"), END};
+
+static const struct chela_option rule_items[] = {
+    P("patterns", CHELA_LIST, NULL, "words or phrases, any of which selects this rule"),
+    P("regex", CHELA_LIST, NULL, "regular expressions (PCRE2), any of which selects it"),
+    P("channels", CHELA_LIST, NULL, "only for messages of these channels"),
+    P("agents", CHELA_LIST, NULL, "only for these agents"),
+    P("min_context", CHELA_INT, NULL, "only if the prompt has at least so many tokens"),
+    P("min_tool_calls", CHELA_INT, NULL, "only after so many tool calls in the session"),
+    P("images", CHELA_BOOL, NULL, "only for prompts with images"),
+    REF("model", CHELA_REF, OPTION_PROJECT, "who answers: \"instance/model\" or an alias"),
+    REF("fallback", CHELA_LIST, OPTION_PROJECT, "who answers if that one can't"),
+    END};
+
+static const struct chela_option alias_items[] = {
+    {"name", CHELA_STRING, CHELA_REQUIRED | OPTION_PROJECT, NULL, "the short name", NULL},
+    REF("model", CHELA_REF, CHELA_REQUIRED | OPTION_PROJECT, "\"instance/model\""),
+    END};
+
+static const struct chela_option queue_channel_items[] = {
+    {"channel", CHELA_STRING, CHELA_REQUIRED, NULL, "name of the channel's instance", NULL},
+    {"mode", CHELA_STRING, CHELA_REQUIRED, NULL, "as messages.queue.mode", queue_modes},
+    END};
+
+static const struct chela_option identity_items[] = {
+    {"name", CHELA_STRING, CHELA_REQUIRED, NULL, "what the person is called", NULL},
+    {"is", CHELA_LIST, CHELA_REQUIRED, NULL, "\"channel:sender\" for each identity", NULL},
+    END};
+
+/* The options of an agent, as agents.NAME.x; agents.defaults.x stands in for what isn't said. */
+#define AGENT(x) "agents.*." x
+
+const struct chela_option settings_core_table[] = {
+    /* the server */
+    T("gateway.bind", "loopback", "\"loopback\", \"lan\" (all addresses) or an address"),
+    N("gateway.port", CHELA_INT, "18789", "port of the gateway; 0: a free one"),
+    CHOICE("gateway.auth.mode", auth_modes, "token", "how a client proves itself"),
+    SECRET("gateway.auth.token", "the token; made and kept in the state folder if absent"),
+    SECRET("gateway.auth.password", "the password of mode = \"password\""),
+    N("gateway.allowed_origins", CHELA_LIST, NULL, "web pages of other origins that may connect"),
+    N("gateway.allowed_hosts", CHELA_LIST, NULL, "names by which the gateway may be addressed"),
+    N("gateway.trusted_proxies", CHELA_LIST, NULL, "addresses whose X-Forwarded-For counts"),
+    N("gateway.max_connections", CHELA_INT, "512", "connections at the same time"),
+    N("gateway.body_limit", CHELA_SIZE, "20M", "largest body of a request"),
+    N("gateway.frame_limit", CHELA_SIZE, "25M", "largest WebSocket message"),
+    N("gateway.handshake_timeout", CHELA_DURATION, "10s", "how long a client may take to log in"),
+    N("gateway.drain_timeout", CHELA_DURATION, "30s", "how long a stop waits for running turns"),
+
+    /* agents */
+    P_CHOICE(AGENT("thinking"), thinking_levels, NULL, "how much the model thinks"),
+    REF(AGENT("model"), CHELA_REF, OPTION_PROJECT,
+        "\"instance/model\" or an alias; absent: the router's"),
+    REF(AGENT("fallback"), CHELA_LIST, OPTION_PROJECT, "models to try when that one can't answer"),
+    P(AGENT("temperature"), CHELA_REAL, NULL, "0 to 2; absent: the service's default"),
+    P(AGENT("max_tokens"), CHELA_INT, NULL, "longest answer in tokens; absent: the service's"),
+    P(AGENT("name"), CHELA_STRING, NULL, "what the agent calls itself"),
+    N(AGENT("instructions"), CHELA_STRING, NULL, "text for its system prompt"),
+    N(AGENT("instruction_files"), CHELA_LIST, "AGENTS.md, CLAUDE.md, openclaw.md",
+      "files of the workspace that go into the system prompt"),
+    N(AGENT("default"), CHELA_BOOL, NULL, "the agent of channels that no agent names"),
+    N(AGENT("channels"), CHELA_LIST, NULL, "channels whose messages it answers"),
+    T(AGENT("workspace"), NULL, "folder that its file tools are confined to"),
+    N(AGENT("timeout"), CHELA_DURATION, "48h", "longest turn; waiting for an approval not counted"),
+    N(AGENT("model_timeout"), CHELA_DURATION, "120s", "longest silence of a model"),
+    N(AGENT("max_steps"), CHELA_INT, "100", "most model calls of one turn"),
+    N(AGENT("context_tokens"), CHELA_INT, NULL, "budget of the prompt; absent: the model's"),
+    N(AGENT("tools.allow"), CHELA_LIST, NULL, "only these tools (names, groups, \"*\" globs)"),
+    N(AGENT("tools.also_allow"), CHELA_LIST, NULL, "these beside the profile's"),
+    N(AGENT("tools.deny"), CHELA_LIST, NULL, "never these tools"),
+    N(AGENT("tools.confirm_before_run"), CHELA_LIST, NULL, "always ask before these tools"),
+    CHOICE(AGENT("tools.profile"), profiles, NULL, "which groups of tools it sees"),
+    CHOICE(AGENT("tools.security"), securities, NULL, "what runs without a person's yes"),
+    N(AGENT("tools.high_risk_free"), CHELA_BOOL, NULL,
+      "with security = \"full\": high risks run unasked as well"),
+
+    /* tools */
+    CHOICE("tools.execution", executions, "parallel", "how the calls of a batch run"),
+    N("tools.timeout", CHELA_DURATION, "30m", "longest run of a tool"),
+    N("tools.output_limit", CHELA_SIZE, "256k", "most of a tool's output that the model sees"),
+    N("tools.confirm_before_run", CHELA_LIST, NULL, "always ask before these tools"),
+    N("tools.allow", CHELA_LIST, NULL, "only these tools, for all agents"),
+    N("tools.also_allow", CHELA_LIST, NULL, "these beside the profile's"),
+    N("tools.deny", CHELA_LIST, NULL, "never these tools"),
+    CHOICE("tools.profile", profiles, NULL, "which groups of tools agents see"),
+    CHOICE("tools.security", securities, "ask", "what runs without a person's yes"),
+    N("tools.approval.timeout", CHELA_DURATION, "30m", "an approval nobody gives is denied then"),
+
+    /* routing: the rules of the router `rules` */
+    P_ITEMS("routing.rules", rule_items, "tried in order; the first that fits decides"),
+    REF("routing.default", CHELA_REF, OPTION_PROJECT, "who answers when no rule fits"),
+    REF("routing.fallback", CHELA_LIST, OPTION_PROJECT, "who answers when the chosen one can't"),
+    N("routing.timeout", CHELA_DURATION, "3s", "how long routers may think"),
+
+    /* models */
+    P_ITEMS("models.aliases", alias_items, "short names of models"),
+    REF("models.classifier", CHELA_REF, 0, "model that routers may ask: \"instance/model\""),
+    CHOICE("models.on_error", failures, "next", "when a model can't answer"),
+    N("models.retries", CHELA_INT, "8", "most repetitions of a call that failed for a moment"),
+    N("models.retry_window", CHELA_DURATION, "90s", "how long a call is repeated"),
+
+    /* sessions and messages */
+    CHOICE("session.dm_scope", dm_scopes, "main", "which direct chats share a session"),
+    CHOICE("session.reset.mode", reset_modes, "none", "when a session begins anew"),
+    N("session.reset.at_hour", CHELA_INT, "4", "hour of mode = \"daily\", local time"),
+    N("session.reset.idle", CHELA_DURATION, "8h", "quiet time of mode = \"idle\""),
+    ITEMS("session.identities", identity_items, "identities on several channels of one person"),
+    N("session.dedup_retention", CHELA_DURATION, "14d", "how long a repeated event is recognised"),
+    N("session.history_tokens", CHELA_INT, NULL, "most of the history in a prompt"),
+    N("session.compaction.enabled", CHELA_BOOL, "true", "summarise when the prompt gets too long"),
+    N("session.compaction.reserve_tokens", CHELA_INT, "20000", "room that stays for the answer"),
+    N("session.compaction.keep_recent_tokens", CHELA_INT, "20000", "the end that stays as it is"),
+    REF("session.compaction.model", CHELA_REF, 0, "who summarises; absent: the session's model"),
+    P_CHOICE("messages.queue.mode", queue_modes, "steer", "what a message does to a running turn"),
+    N("messages.queue.debounce", CHELA_DURATION, "500ms", "quiet time before \"collect\" begins"),
+    N("messages.queue.cap", CHELA_INT, "20", "most messages that wait"),
+    CHOICE("messages.queue.drop", queue_drops, "summarize", "what happens beyond the cap"),
+    ITEMS("messages.queue.by_channel", queue_channel_items, "other modes for some channels"),
+
+    /* durability */
+    CHOICE("durability", durabilities, "power", "what an acknowledgement promises"),
+    CHOICE("on_unknown", unknown_sends, "hold", "after a crash in the middle of a delivery"),
+
+    /* plugins */
+    N("isolated", CHELA_LIST, NULL, "modules that get a process of their own"),
+    N("plugins.path", CHELA_LIST, NULL, "folders with plugins, before the installed one"),
+    N("plugins.defaults", CHELA_LIST,
+      "store_sqlite, provider_anthropic, provider_openai, provider_ollama, provider_demo, "
+      "router_rules, tool_files, tool_exec, channel_cli",
+      "modules whose types exist without configuration; those not installed are left out"),
+
+    /* logging */
+    P_CHOICE("logging.level", log_levels, "info", "how much is logged"),
+    CHOICE("logging.format", log_formats, "auto", "form of a line"), END};
+
+const struct chela_option settings_instance_table[] = {
+    T("type", NULL, "type of the instance; absent: its name"),
+    T("plugin", NULL, "module that has the type; absent: KIND_TYPE, e.g. provider_openai"),
+    T("name", NULL, "another name than the group's, e.g. \"llama.cpp\""),
+    N("enabled", CHELA_BOOL, "true", "false: nothing of it is loaded or checked"), END};
+
+static const struct {
+    const char *section, *kind;
+} kinds[] = {{"stores", "store"},    {"hooks", "hook"}, {"providers", "provider"},
+             {"routers", "router"},  {"tools", "tool"}, {"services", "service"},
+             {"channels", "channel"}};
+
+const char *const settings_sections[] = {"stores", "hooks",    "providers", "routers",
+                                         "tools",  "services", "channels",  NULL};
+
+const char *settings_kind(const char *section)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(kinds[i].section, section) == 0)
+            return kinds[i].kind;
+    return NULL;
+}
