@@ -1,0 +1,134 @@
+/*
+ * Files beneath a folder (see beneath.h): openat2 with RESOLVE_BENEATH; on a kernel or in a
+ * container without it, a walk that follows no link at all.
+ */
+#include "beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+const char *beneath_relative(const char *root, const char *path)
+{
+    size_t n = strlen(root);
+    while (n > 1 && root[n - 1] == '/')
+        n--;
+    if (path[0] == '/') {
+        if (strncmp(path, root, n) != 0 || (path[n] != '/' && path[n] != '\0'))
+            return NULL;
+        path += n;
+        path += strspn(path, "/");
+    }
+    while (path[0] == '.' && path[1] == '/')
+        path += 1 + strspn(path + 1, "/");
+    int depth = 0;
+    for (const char *p = path; *p;) {
+        size_t length = strcspn(p, "/");
+        if (length == 2 && p[0] == '.' && p[1] == '.')
+            depth--;
+        else if (length && !(length == 1 && p[0] == '.'))
+            depth++;
+        if (depth < 0)
+            return NULL;
+        p += length;
+        p += strspn(p, "/");
+    }
+    return *path ? path : ".";
+}
+
+/* Name by name, without following any link; ".." was refused by its letters or is refused here. */
+static int walk(int root, const char *relative, int flags, mode_t mode)
+{
+    char name[NAME_MAX + 1];
+    int at = dup(root);
+    while (at >= 0) {
+        relative += strspn(relative, "/");
+        size_t n = strcspn(relative, "/");
+        if (n > NAME_MAX || (n == 2 && relative[0] == '.' && relative[1] == '.')) {
+            close(at);
+            errno = n > NAME_MAX ? ENAMETOOLONG : EXDEV;
+            return -1;
+        }
+        memcpy(name, n ? relative : ".", n ? n : 1);
+        name[n ? n : 1] = '\0';
+        relative += n;
+        bool last = relative[strspn(relative, "/")] == '\0';
+        int next =
+            openat(at, name, (last ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC, mode);
+        int error = errno;
+        close(at);
+        errno = error;
+        if (last || next < 0)
+            return next;
+        at = next;
+    }
+    return -1;
+}
+
+int beneath_open(int root, const char *relative, int flags, mode_t mode)
+{
+    struct open_how how = {
+        .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+        .mode = flags & O_CREAT ? mode : 0,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+    };
+    for (int tries = 0; tries < 16; tries++) {
+        long fd = syscall(SYS_openat2, root, relative, &how, sizeof how);
+        if (fd >= 0)
+            return (int)fd;
+        if (errno == ENOSYS || errno == EPERM)
+            return walk(root, relative, flags, mode);
+        if (errno != EAGAIN) /* EAGAIN: something was renamed meanwhile */
+            return -1;
+    }
+    return -1;
+}
+
+int beneath_parent(int root, const char *relative, bool make, const char **ret_leaf)
+{
+    char folder[PATH_MAX];
+    size_t n = strlen(relative);
+    while (n && relative[n - 1] == '/')
+        n--;
+    size_t leaf = n;
+    while (leaf && relative[leaf - 1] != '/')
+        leaf--;
+    bool dots = (n - leaf == 1 && relative[leaf] == '.') ||
+                (n - leaf == 2 && relative[leaf] == '.' && relative[leaf + 1] == '.');
+    if (n == 0 || relative[n] || dots || leaf >= sizeof folder) {
+        errno = EISDIR;
+        return -1;
+    }
+    *ret_leaf = relative + leaf;
+    memcpy(folder, relative, leaf);
+    folder[leaf] = '\0';
+    for (size_t i = 1; make && i < leaf; i++) { /* each folder on the way, outermost first */
+        if (folder[i] != '/')
+            continue;
+        folder[i] = '\0';
+        const char *name;
+        int parent = beneath_parent(root, folder, false, &name);
+        if (parent >= 0) {
+            if (mkdirat(parent, name, 0777) != 0 && errno != EEXIST) {
+                int error = errno;
+                close(parent);
+                errno = error;
+                return -1;
+            }
+            close(parent);
+        }
+        folder[i] = '/';
+    }
+    return beneath_open(root, leaf ? folder : ".", O_RDONLY | O_DIRECTORY, 0);
+}
+
+const char *beneath_reason(int error)
+{
+    return error == EXDEV || error == ELOOP ? "it leads out of the workspace" : strerror(error);
+}
