@@ -85,18 +85,18 @@ int64_t connection_number(struct connection *c, const char *sql, int64_t fallbac
     return fallback;
 }
 
-/* Checkpoints are the keeper's and the writer's own business; a reader may not write at all. */
+/* Checkpoints are the keeper's and the writer's own business; a reader may not write at all.
+ * trusted_schema stays on: this SQLite's FTS5 can't be used by a trigger without. */
 static const char *set_up(enum connection_kind kind)
 {
     switch (kind) {
     case CONNECTION_WRITER:
         return "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0;"
-               "PRAGMA journal_size_limit=16777216; PRAGMA cache_size=-1024; PRAGMA "
-               "temp_store=MEMORY; PRAGMA trusted_schema=OFF;"
+               "PRAGMA journal_size_limit=16777216; PRAGMA cache_size=-1024;"
+               "PRAGMA temp_store=MEMORY;"
                "PRAGMA secure_delete=FAST; PRAGMA foreign_keys=OFF; PRAGMA cell_size_check=ON";
     case CONNECTION_READER:
-        return "PRAGMA query_only=ON; PRAGMA cache_size=-512; PRAGMA temp_store=MEMORY;"
-               "PRAGMA trusted_schema=OFF";
+        return "PRAGMA query_only=ON; PRAGMA cache_size=-512; PRAGMA temp_store=MEMORY";
     default: return "PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-64; PRAGMA synchronous=NORMAL";
     }
 }

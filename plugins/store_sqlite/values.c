@@ -66,9 +66,8 @@ static int bind_one(sqlite3_stmt *s, int at, char type, const struct chela_value
     }
     if (type == 's' && v->type == CHELA_V_TEXT) {
         char *query = search_query(v->s);
-        if (!query) /* no word: equal to nothing */
-            return sqlite3_bind_null(s, at);
-        return sqlite3_bind_text(s, at, query, -1, free);
+        return query ? sqlite3_bind_text(s, at, query, -1, free)
+                     : sqlite3_bind_text(s, at, "\"\"", -1, SQLITE_STATIC); /* finds nothing */
     }
     fail(f, CHELA_E_ARGS, "a value of type %u where the statement has '%c'", v->type, type);
     return -1;
