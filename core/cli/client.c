@@ -378,7 +378,9 @@ int client_open(struct client *client, const struct place *place, client_event_f
     if (client->ws == NULL) {
         return -1;
     }
-    if (wait_challenge(client, deadline, e) != 0 || greet(client, place, deadline, e) != 0) {
+    /* The challenge may have come together with the upgrade: no poll would tell of it. */
+    if (client_service(client, e) != 0 || wait_challenge(client, deadline, e) != 0 ||
+        greet(client, place, deadline, e) != 0) {
         client_close(client);
         return -1;
     }

@@ -306,13 +306,10 @@ static int finish(struct turn *turn)
         reply_text(&turn->reply, buf_text(&text), text.n);
         reply_end(&turn->reply, REPLY_DONE, NULL);
     } else {
-        struct buf clean = {0};
-        bool terminal = isatty(STDOUT_FILENO);
-        if (terminal) {
-            clean_append(&clean, buf_text(&text), text.n);
-        }
-        fputs(terminal ? buf_text(&clean) : buf_text(&text), stdout);
-        if (text.n == 0 || text.p[text.n - 1] != '\n') {
+        struct buf clean = {0}; /* a pipe may end at a terminal all the same */
+        clean_append(&clean, buf_text(&text), text.n);
+        fwrite(buf_text(&clean), 1, clean.n, stdout);
+        if (clean.n == 0 || clean.p[clean.n - 1] != '\n') {
             fputc('\n', stdout);
         }
         fflush(stdout);
@@ -436,7 +433,7 @@ static int run_turn(struct turn *turn, json_object *params, uint64_t timeout_ms)
     return status;
 }
 
-/* The message from standard input, whole. */
+/* The message from standard input, whole but for the line break at its end. */
 static int read_message(const struct common *common, struct buf *out)
 {
     while (out->n <= MESSAGE_LIMIT) {
@@ -449,6 +446,9 @@ static int read_message(const struct common *common, struct buf *out)
         } else if (errno != EINTR) {
             return output_failure(common, "other", "standard input can't be read", EXIT_FAILED);
         }
+    }
+    while (out->n > 0 && out->p[out->n - 1] == '\n') {
+        out->p[--out->n] = '\0';
     }
     if (out->n > MESSAGE_LIMIT) {
         return output_failure(common, "too_long", "the message is longer than 1 MiB", EXIT_USAGE);

@@ -1,6 +1,7 @@
 /* Output: see output.h. */
 #include "cli/output.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,9 +137,10 @@ int output_unreachable(const struct common *common, const struct place *place, s
     }
     if (e->class == CHELA_E_NETWORK) {
         struct error told;
+        bool refused = strstr(e->text, strerror(ECONNREFUSED)) != NULL; /* says nothing new */
         error_set(&told, e->class,
-                  "no gateway runs at %s port %u (%s); start one with: chela gateway", place->host,
-                  place->port, e->text);
+                  "no gateway runs at %s port %u%s%s; start one with: chela gateway", place->host,
+                  place->port, refused ? "" : ": ", refused ? "" : e->text);
         return output_error(common, &told, EXIT_NO_GATEWAY);
     }
     return output_error(common, e, EXIT_NO_GATEWAY);
