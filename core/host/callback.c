@@ -19,6 +19,11 @@ const char *instance_label(const struct instance *in)
     return label;
 }
 
+const struct options *instance_options(const struct instance *in)
+{
+    return in->options;
+}
+
 uint64_t callback_enter(void)
 {
     return clock_ticks_us();

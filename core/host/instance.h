@@ -46,6 +46,10 @@ const struct chela_iface *instance_iface(const struct instance *in);
 const char *instance_option(const struct instance *in, const char *path);
 int64_t instance_number(const struct instance *in, const char *path);
 
+/* The snapshot itself, for the secrets that core/net fills in; NULL before the instance is opened. */
+struct options;
+const struct options *instance_options(const struct instance *in);
+
 /* The instance of that name that has the role and is running or could be; NULL if none. */
 struct instance *instance_find(enum role role, const char *name);
 /* All instances with a role, in the order of the configuration: for (in = NULL; (in =

@@ -118,10 +118,8 @@ static bool drain(struct http *h)
         return false;
     if (h->decode == CHELA_SSE)
         result = sse_feed(&h->sse, h->in.p, h->in.n);
-    else if (h->decode == CHELA_LINES)
-        result = lines_feed(&h->lines, h->in.p, h->in.n);
     else
-        tell(h, chela_s(""), buf_view(&h->in), chela_s(""));
+        result = lines_feed(&h->lines, h->in.p, h->in.n);
     h->taken += h->in.n;
     buf_clear(&h->in);
     if (result < 0 && !h->failed.class)
@@ -139,7 +137,7 @@ static void end_of_stream(struct http *h)
         return;
     if (h->decode == CHELA_SSE)
         sse_end(&h->sse);
-    else if (h->decode == CHELA_LINES)
+    else
         lines_end(&h->lines);
 }
 
@@ -312,7 +310,7 @@ uint64_t http_start(const struct http_request *r, const struct http_ops *ops, vo
         h->headers[i].value.s = xmemdup(r->headers.v[i].value.s, r->headers.v[i].value.n);
         h->headers[i].value.n = r->headers.v[i].value.n;
     }
-    h->decode = r->decode;
+    h->decode = stream ? r->decode : (uint32_t)CHELA_BODY;
     h->flags = r->flags;
     h->limit = r->limit ? r->limit : 64u << 20;
     h->connect_ms = r->connect_ms ? r->connect_ms : CONNECT_MS;

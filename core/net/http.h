@@ -27,7 +27,8 @@ struct http_setup {
 void http_open(const struct http_setup *setup); /* after loop_open */
 void http_close(void); /* drops what is left, without done; before loop_close */
 
-/* As struct chela_http, where 0 means the default too. What is pointed to is copied. */
+/* As struct chela_http, where 0 means the default too; CHELA_FILE is taken as CHELA_BODY. What is
+ * pointed to is copied. */
 struct http_request {
     const char *method, *url;
     struct chela_str body;
@@ -43,7 +44,7 @@ struct http_request {
 };
 
 struct http_ops {
-    /* An SSE event or a line; with CHELA_FILE a piece of the body. May be NULL for CHELA_BODY. */
+    /* An SSE event or a line; may be NULL where none is asked for. */
     void (*event)(void *owner, uint64_t id, const struct chela_http_event *e);
     /* done.text is the whole body, of any status, unless it was streamed. */
     void (*done)(void *owner, uint64_t id, const struct chela_done *d);

@@ -113,7 +113,7 @@ uint32_t answer_curl_class(CURLcode code, bool *ret_retry)
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER: return CHELA_E_NETWORK; /* the same again will fail again */
-    case CURLE_UNSUPPORTED_PROTOCOL: /* HTTP/0.9, that is, no HTTP at all */
+    case CURLE_UNSUPPORTED_PROTOCOL:               /* HTTP/0.9, that is, no HTTP at all */
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_BAD_CONTENT_ENCODING: return CHELA_E_PROTOCOL;
     default: *ret_retry = true; return CHELA_E_NETWORK;

@@ -4,13 +4,13 @@
  */
 #include "net/http_private.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
 #include "config.h"
+#include "net/http_head.h"
 
 static size_t body_came(char *p, size_t size, size_t count, void *arg)
 {
@@ -60,23 +60,6 @@ static int progress(void *arg, curl_off_t down_total, curl_off_t down, curl_off_
     return 0;
 }
 
-/* RFC 9110: names are tokens. */
-static bool is_token(struct chela_str s)
-{
-    for (uint64_t i = 0; i < s.n; i++)
-        if (!isalnum((unsigned char)s.s[i]) && !strchr("!#$%&'*+-.^_`|~", s.s[i]))
-            return false;
-    return s.n > 0;
-}
-
-static bool is_value(const char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (p[i] == '\r' || p[i] == '\n' || p[i] == 0)
-            return false;
-    return true;
-}
-
 int easy_fill(struct http *h, struct chela_str text, struct buf *out, struct error *e)
 {
     if (h->fill)
@@ -115,11 +98,11 @@ static int add_header(struct http *h, const struct chela_pair *pair, struct erro
     buf_str(&line, pair->name);
     buf_puts(&line, ": ");
     size_t name_n = line.n;
-    if (!is_token(pair->name)) {
+    if (!http_head_is_token(pair->name)) {
         error_set(e, CHELA_E_ARGS, "\"%.*s\" is no name of a header", (int)pair->name.n,
                   pair->name.s);
     } else if (easy_fill(h, pair->value, &line, e) == 0) {
-        if (!is_value(line.p + name_n, line.n - name_n)) {
+        if (!http_head_is_value(line.p + name_n, line.n - name_n)) {
             error_set(e, CHELA_E_ARGS, "the header %.*s has a line break in its value",
                       (int)pair->name.n, pair->name.s);
         } else {
@@ -159,7 +142,7 @@ static int set_headers(struct http *h, struct error *e)
 static int set_method(struct http *h, struct error *e)
 {
     struct chela_str method = chela_s(h->method);
-    if (!is_token(method))
+    if (!http_head_is_token(method))
         return error_set(e, CHELA_E_ARGS, "\"%s\" is no HTTP method", h->method);
     if (strcmp(h->method, "HEAD") == 0) {
         curl_easy_setopt(h->easy, CURLOPT_NOBODY, 1L);
@@ -188,7 +171,7 @@ static int set_url(struct http *h, struct error *e)
     h->host = NULL;
     CURLU *parsed = curl_url();
     char *scheme = NULL, *host = NULL;
-    if (result == 0 && (!is_value(url.p, url.n) ||
+    if (result == 0 && (!http_head_is_value(url.p, url.n) ||
                         curl_url_set(parsed, CURLUPART_URL, buf_text(&url), 0) != CURLUE_OK ||
                         curl_url_get(parsed, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
                         curl_url_get(parsed, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
@@ -210,7 +193,7 @@ static int set_url(struct http *h, struct error *e)
 int easy_set(struct http *h, struct error *e)
 {
     CURL *c = h->easy;
-    bool stream = h->decode == CHELA_SSE || h->decode == CHELA_LINES;
+    bool stream = h->decode != CHELA_BODY;
     h->user.finished = http_finished;
     h->user.arg = h;
     curl_easy_setopt(c, CURLOPT_PRIVATE, &h->user);
@@ -229,11 +212,11 @@ int easy_set(struct http *h, struct error *e)
     }
     /* With HTTP/2 the windows are so large that pausing bounds nothing. A compressed piece could
      * grow a thousandfold in front of a paused reader, so streams come plain. */
-    if (stream || h->decode == CHELA_FILE)
+    if (stream)
         curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     else
         curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    if (h->decode == CHELA_BODY)
+    if (!stream)
         curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "");
     if (h->flags & CHELA_PUBLIC) {
         if (http_defaults.proxy_is_public && http_defaults.proxy && *http_defaults.proxy) {

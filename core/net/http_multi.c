@@ -5,8 +5,8 @@
  */
 #include "net/http_private.h"
 
-#include <stdlib.h>
 #include <chela/local.h>
+#include <stdlib.h>
 #include <uv.h>
 
 #include "base/log.h"

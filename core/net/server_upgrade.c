@@ -3,26 +3,9 @@
  */
 #include "net/server_internal.h"
 
+#include "net/http_head.h"
+#include "net/ws_handshake.h"
 #include <string.h>
-#include <strings.h>
-
-#include <openssl/evp.h>
-
-#include "base/mem.h"
-
-/* Is `token` among the comma-separated ones of `list`? */
-static bool has_token(const char *list, const char *token)
-{
-    size_t n = strlen(token);
-    while (list && *list) {
-        list += strspn(list, ", \t");
-        size_t length = strcspn(list, ", \t");
-        if (length == n && strncasecmp(list, token, n) == 0)
-            return true;
-        list += length;
-    }
-    return false;
-}
 
 /* 16 bytes in base64: 22 characters of the alphabet, then "==". */
 static bool good_key(const char *key)
@@ -34,9 +17,11 @@ static bool good_key(const char *key)
 
 int server_upgrade_wanted(struct server_request *r)
 {
-    if (!has_token(server_header(r, "upgrade"), "websocket") || !r->server->handlers.upgrade)
+    if (!http_head_has_token(server_header(r, "upgrade"), "websocket") ||
+        !r->server->handlers.upgrade)
         return 0;
-    if (strcmp(r->head.method, "GET") != 0 || !has_token(server_header(r, "connection"), "upgrade"))
+    if (strcmp(r->head.method, "GET") != 0 ||
+        !http_head_has_token(server_header(r, "connection"), "upgrade"))
         return 400;
     const char *version = server_header(r, "sec-websocket-version");
     if (!version || strcmp(version, "13") != 0)
@@ -56,14 +41,8 @@ static void upgraded(void *cls, struct MHD_Connection *mhd, void *con_cls, const
 
 enum MHD_Result server_upgrade(struct server_request *r, struct MHD_Connection *mhd)
 {
-    static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned n = 0;
-    char answer[64];
-    CLEANUP(freep) char *text = xprintf("%s%s", server_header(r, "sec-websocket-key"), guid);
-    if (!EVP_Digest(text, strlen(text), digest, &n, EVP_sha1(), NULL))
-        return MHD_NO;
-    EVP_EncodeBlock((unsigned char *)answer, digest, (int)n);
+    char answer[32];
+    ws_handshake_accept(server_header(r, "sec-websocket-key"), answer);
     struct MHD_Response *response = MHD_create_response_for_upgrade(upgraded, r);
     MHD_add_response_header(response, "Upgrade", "websocket");
     MHD_add_response_header(response, "Sec-WebSocket-Accept", answer);

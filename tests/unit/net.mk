@@ -13,3 +13,6 @@ tests_unit_net_decode_test_LDADD = $(net_test_libs)
 unit_tests += tests/unit/net_http_test
 tests_unit_net_http_test_SOURCES = tests/unit/net_http_test.c tests/unit/net_fake.h tests/unit/net_peer.h
 tests_unit_net_http_test_LDADD = $(net_test_libs)
+unit_tests += tests/unit/net_ws_client_test
+tests_unit_net_ws_client_test_SOURCES = tests/unit/net_ws_client_test.c tests/unit/net_fake.h tests/unit/net_ws_frames.h
+tests_unit_net_ws_client_test_LDADD = $(net_test_libs)
