@@ -35,7 +35,10 @@ struct message {
     uint64_t at;               /* seconds since 1970 */
 };
 
-void message_free(struct message *m);
+void message_free(struct message *m); /* NULL is fine, as everywhere here */
+struct message *message_copy(const struct message *m);
+/* extra.request: what a client wished, or NULL. */
+struct json_object *message_wishes(const struct message *m);
 /* The whole of it, for the journal, and back. */
 struct json_object *message_to_json(const struct message *m);
 struct message *message_from_json(struct json_object *o);
@@ -55,24 +58,29 @@ struct job {
     struct message *message; /* the one that it answers (the newest if several were collected) */
     char **inbox;            /* ids of all inbox rows that it consumes */
     unsigned inbox_count;
-    struct json_object *fresh; /* array of the user messages to add to the transcript, SDK form */
+    struct json_object *fresh; /* array of {"content": parts, "inbox": id}: the user messages to add
+                                  to the transcript */
     bool recovered;            /* found again after a restart */
+    bool collect;              /* may share a turn with what waits beside it */
     uint64_t accepted_ms;      /* clock_ticks_ms */
 };
 
 void job_free(struct job *j);
+void job_add_inbox(struct job *j, const char *id);
 /* Takes the job: starts it, queues it, steers it into the running turn or collects it, by the
  * queue's mode. */
 void session_submit(struct job *j);
-/* The turn of this session has ended: the next one may begin. */
-void session_released(const char *session, const char *run);
+/* The turn of this session has ended: the next one may begin. `left`: jobs that were steered into it
+ * but not taken. Registered with runs.h by agent_start(), since no stage calls backwards. */
+void session_released(const char *session, const char *run, struct link *left);
 
 /* ---- 3. context: all that a model will be told ---- */
 struct prompt {
     struct job *job;
     char *system; /* base, the user's files, session's instructions: stable from turn to turn */
-    struct transcript *transcript; /* context.h: committed prefix and this job's own tail */
-    struct tool_plan *tools;       /* context.h: frozen */
+    struct transcript *transcript; /* transcript.h: committed prefix and this job's own tail */
+    unsigned first;                /* index of this turn's first message in it */
+    struct tool_plan *tools;       /* toolplan.h: frozen */
     char *volatile_text;           /* behind the history: time, retrieved notes */
     uint64_t tokens;               /* estimate of the whole */
     unsigned images;
@@ -85,6 +93,7 @@ void context_build(struct job *j);
 struct candidate {
     char *model; /* "instance/model" with aliases resolved */
     char *reason;
+    char *by; /* who named it: a router's name, "person", "agent", "default" */
 };
 
 struct plan {
@@ -96,6 +105,15 @@ struct plan {
 
 void plan_free(struct plan *p);
 void route_choose(struct prompt *p);
+/* The same without a turn: {"facts","routers":[{"name","verdict","reason","candidates"}],
+ * "candidates":[...],"strict"}; owned by the callee. */
+struct route_question {
+    const char *session, *agent, *channel, *text, *prefer;
+    uint64_t tokens;
+    unsigned tools, tool_calls;
+};
+typedef void route_fn(void *owner, struct json_object *o);
+void route_explain(const struct route_question *q, route_fn *fn, void *owner);
 
 /* ---- 5. turn: the loop of model and tools (turn.h has its states) ---- */
 void turn_begin(struct plan *p);
@@ -110,9 +128,15 @@ struct reply {
 };
 
 void reply_free(struct reply *r);
-/* The pieces for the journal's final row, made before it is written ... */
-struct outbox_chunks *outbox_prepare(const struct reply *r);
+/* The pieces for the journal's final row, made before it is written (hooks may change or suppress
+ * the text: fn comes at once or later; the reply stays the caller's) ... */
+struct outbox_chunks;
+typedef void outbox_fn(void *owner, struct outbox_chunks *chunks);
+void outbox_prepare(struct reply *r, outbox_fn *fn, void *owner);
+struct journal_chunk;
+const struct journal_chunk *outbox_rows(const struct outbox_chunks *chunks, unsigned *ret_count);
 /* ... and sent after it is on disk. Owns both. */
 void outbox_send(struct reply *r, struct outbox_chunks *chunks);
+void outbox_drop(struct outbox_chunks *chunks); /* it could not be stored */
 
 #endif

@@ -97,10 +97,13 @@ void journal_approval_ask(struct journal_run *r, const struct journal_approval *
  */
 void journal_approval_decide(const char *session, const char *id, const char *decision,
                              const char *by, uint64_t at, journal_fn *fn, void *owner);
-/* EXECUTING. Barrier unless reads_only (lazy). approval: consumed with it, or NULL. */
+/* EXECUTING, from PENDING or APPROVAL_REQUIRED (after a restart also from EXECUTING, for a tool that
+ * may be repeated). Barrier unless reads_only (lazy; of several that start together all but the last
+ * are written lazily, too). approval: consumed with it, or NULL. */
 void journal_call_start(struct journal_run *r, const char *call, const char *approval,
                         const char *hash, bool reads_only, journal_fn *fn, void *owner);
-/* Lazy. state: COMPLETED or FAILED. */
+/* Lazy. state: COMPLETED or FAILED; FAILED also for a call that never was EXECUTING. result: its
+ * toolResult part. */
 void journal_call_end(struct journal_run *r, const char *call, const char *state,
                       const char *result, uint64_t ms, journal_fn *fn, void *owner);
 /* Lazy. The tool message with all results of a batch (and messages steered in after it). */
@@ -115,8 +118,8 @@ struct journal_chunk {
 /* Barrier before the first draft of an answer goes out. */
 void journal_draft(struct journal_run *r, const struct journal_chunk *draft, journal_fn *fn,
                    void *owner);
-/* Barrier: the final assistant message and its pieces SENDING; ends the run with `state` (DONE,
- * FAILED). */
+/* Barrier: the final assistant message (NULL: there is none, after a failure or tools that ended the
+ * turn) and its pieces SENDING; ends the run with `state` (DONE, FAILED). */
 void journal_final(struct journal_run *r, const struct journal_message *message,
                    const struct journal_chunk *chunks, unsigned count, const char *state,
                    journal_fn *fn, void *owner);
@@ -159,8 +162,12 @@ void journal_history(const char *session, uint64_t after, unsigned limit, journa
 /* the newest `limit` before seq (0: the end), newest first */
 void journal_history_tail(const char *session, uint64_t before, unsigned limit, journal_row_fn *row,
                           journal_fn *fn, void *owner);
-/* kind (run, state, attempt, call, approval, chunk, message), JSON: all that is known of a run, by
- * time */
+/* kind, JSON object: all that is known of a run, by time. Kinds and members:
+ *   run {"run","session","agent","state","at"} · inbox {"id","body": the message, "at"} ·
+ *   state {"state","at"} · attempt {"number","model","reason","outcome","ms","in","out","at"} ·
+ *   call {"id","name","arguments","state","hash","ms","result": its toolResult part,"at"} ·
+ *   approval {"id","call","state","by","at"} · chunk {"key","state","external","at"} ·
+ *   message {"seq","role","body","at"} */
 void journal_trace(const char *run, journal_row_fn *row, journal_fn *fn, void *owner);
 /* approval id, session, run, call, record, hash, state, expires, decided by; open ones only or all
  */

@@ -1,0 +1,454 @@
+/*
+ * Ingress: a message as a channel gives it becomes a job. Checks it, finds agent and session, asks
+ * the hooks, stores it (only then may the channel acknowledge it), answers slash commands, hands
+ * the job to session.c. Never calls a model.
+ */
+#include "agent/ingress.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <support/json.h>
+#include <wire/functions.h>
+
+#include "agent/agents.h"
+#include "agent/commands.h"
+#include "agent/events.h"
+#include "agent/flow.h"
+#include "agent/hooks.h"
+#include "agent/journal.h"
+#include "agent/runs.h"
+#include "agent/session.h"
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "host/call.h"
+
+enum {
+    ID_BYTES = 512,
+    TEXT_BYTES = 1 << 20,
+    EXTRA_BYTES = 256 << 10,
+    MEDIA_MOST = 32,
+    SESSIONS_MOST = 1000,
+    UNMENTIONED_MOST = 50,
+    UNMENTIONED_BYTES = 16000
+};
+
+struct arrival {
+    struct message *m;
+    char *agent, *session, *id;
+    ingress_fn *fn;
+    void *owner;
+};
+
+static bool stopping;
+/* What was said in groups without addressing the assistant: told with the next message that does;
+ * session -> text. Bounded, in memory only. */
+static struct map unmentioned;
+
+static void arrival_free(struct arrival *a)
+{
+    message_free(a->m);
+    free(a->agent);
+    free(a->session);
+    free(a->id);
+    free(a);
+}
+
+static void answer(struct arrival *a, const char *run, const struct error *e)
+{
+    if (a->fn)
+        a->fn(a->owner, run, e);
+}
+
+/* ---- checks ---- */
+
+static bool text_ok(const char *s, size_t most)
+{
+    size_t n = strlen(s);
+    return n <= most && utf8_valid(s, n);
+}
+
+static int check(const struct message *m, struct error *e)
+{
+    const char *const ids[] = {m->channel, m->platform, m->kind,   m->event,
+                               m->account, m->chat,     m->thread, m->sender,
+                               m->sender_name, m->session, m->reply_to};
+    for (unsigned i = 0; i < ARRAY_LENGTH(ids); i++) {
+        if (!text_ok(ids[i], ID_BYTES))
+            return error_set(e, CHELA_E_ARGS, "a field is longer than %d bytes or not UTF-8",
+                             ID_BYTES);
+    }
+    if (!*m->event)
+        return error_set(e, CHELA_E_ARGS, "a message without an event id can't be told from its "
+                                          "repetition");
+    if (!text_ok(m->text, TEXT_BYTES) || !text_ok(m->quote, TEXT_BYTES))
+        return error_set(e, CHELA_E_TOO_LONG, "the text is longer than 1 MiB or not UTF-8");
+    if (chela_json_length(m->media) > MEDIA_MOST)
+        return error_set(e, CHELA_E_TOO_LONG, "more than %d attachments", MEDIA_MOST);
+    if (!*m->text && chela_json_length(m->media) == 0 && strcmp(m->kind, "reaction") != 0)
+        return error_set(e, CHELA_E_ARGS, "the message is empty");
+    if (strcmp(m->kind, "message") != 0 && strcmp(m->kind, "edit") != 0 &&
+        strcmp(m->kind, "reaction") != 0)
+        return error_set(e, CHELA_E_ARGS, "\"%s\" is none of message, edit, reaction", m->kind);
+    return 0;
+}
+
+static int find_place(struct arrival *a, struct error *e)
+{
+    const struct message *m = a->m;
+    const char *wish = chela_json_string(m->extra, "agent", NULL);
+    const char *agent = wish && *wish ? wish : agents_for_channel(m->channel);
+    if (*m->session) {
+        a->session = session_key_full(agent, m->session);
+        a->agent = strncmp(a->session, "agent:", 6) == 0 ? session_key_agent(a->session)
+                                                         : xstrdup(agent);
+    } else {
+        a->agent = xstrdup(agent);
+        a->session = session_key(m, agent);
+    }
+    if (!agents_known(a->agent))
+        return error_set(e, CHELA_E_NOT_FOUND, "there is no agent \"%s\"", a->agent);
+    return 0;
+}
+
+/* ---- the message as a model gets it ---- */
+
+static void push_text(struct json_object *content, const char *text)
+{
+    struct json_object *part = chela_json_push_object(content);
+    chela_json_put_text(part, "type", "text");
+    chela_json_put_text(part, "text", text);
+}
+
+static void push_media(struct json_object *content, struct json_object *media)
+{
+    for (size_t i = 0; i < chela_json_length(media); i++) {
+        struct json_object *o = chela_json_at(media, i);
+        const char *hash = chela_json_string(o, "hash", NULL);
+        const char *mime = chela_json_string(o, "mime", NULL);
+        const char *name = chela_json_string(o, "name", NULL);
+        if (!hash) { /* only a reference: named, not shown */
+            CLEANUP(freep) char *note =
+                xprintf("[attachment: %s (%s)]", name ? name : "?", mime ? mime : "?");
+            push_text(content, note);
+            continue;
+        }
+        struct json_object *part = chela_json_push_object(content);
+        bool image = mime && strncmp(mime, "image/", 6) == 0;
+        chela_json_put_text(part, "type", image ? "image" : "file");
+        chela_json_put_text(part, "hash", hash);
+        chela_json_put_text(part, "mime", mime ? mime : "application/octet-stream");
+        chela_json_put_text(part, "name", name ? name : "");
+        chela_json_put_int(part, "size", chela_json_int(o, "size", 0));
+    }
+}
+
+struct json_object *ingress_content(const struct message *m, const char *before)
+{
+    struct json_object *content = chela_json_new_array();
+    if (before && *before)
+        push_text(content, before);
+    if (*m->quote) {
+        CLEANUP(freep) char *quote = xprintf("[in reply to: %s]", m->quote);
+        push_text(content, quote);
+    }
+    bool edited = strcmp(m->kind, "edit") == 0;
+    bool group = m->chat_type != CHELA_DIRECT;
+    if (*m->text) {
+        CLEANUP(freep) char *text =
+            xprintf("%s%s%s%s", group && *m->sender_name ? m->sender_name : "",
+                    group && *m->sender_name ? ": " : "", edited ? "[edited] " : "", m->text);
+        push_text(content, text);
+    }
+    push_media(content, m->media);
+    return content;
+}
+
+static void remember_unmentioned(const struct arrival *a)
+{
+    if (unmentioned.count >= SESSIONS_MOST && !map_get(&unmentioned, a->session))
+        return;
+    char *before = map_get(&unmentioned, a->session);
+    char *text = xprintf("%s%s: %.500s\n", before ? before : "",
+                         *a->m->sender_name ? a->m->sender_name : a->m->sender, a->m->text);
+    size_t n = strlen(text), from = 0, lines = 0;
+    for (size_t i = n; i > 0; i--) {
+        if (text[i - 1] == '\n' && (++lines > UNMENTIONED_MOST || n - i > UNMENTIONED_BYTES)) {
+            from = i;
+            break;
+        }
+    }
+    struct buf clean = {0}; /* %.500s may have cut a character */
+    utf8_repair(&clean, text + from, n - from);
+    free(text);
+    buf_text(&clean);
+    free(map_set(&unmentioned, a->session, buf_take(&clean)));
+}
+
+static struct job *make_job(struct arrival *a, const char *before)
+{
+    struct job *j = xcalloc(1, sizeof *j);
+    j->run = xstrdup(a->id);
+    j->session = xstrdup(a->session);
+    j->agent = xstrdup(a->agent);
+    j->message = a->m;
+    a->m = NULL;
+    job_add_inbox(j, a->id);
+    j->fresh = chela_json_new_array();
+    struct json_object *o = chela_json_push_object(j->fresh);
+    chela_json_put(o, "content", ingress_content(j->message, before));
+    chela_json_put_text(o, "inbox", a->id);
+    j->accepted_ms = clock_ticks_ms();
+    return j;
+}
+
+/* ---- stored ---- */
+
+static void dropped(void *owner, const struct error *e)
+{
+    (void)owner;
+    if (e)
+        log_warning("ingress", "a message without a turn could not be marked: %s", e->text);
+}
+
+static bool is_command(const struct message *m)
+{
+    return m->text[0] == '/' && m->text[1] && strchr(" \t\n/", m->text[1]) == NULL &&
+           strcmp(m->kind, "message") == 0 &&
+           !chela_json_bool(message_wishes(m), "suppressCommandInterpretation", false);
+}
+
+static void go_on(struct arrival *a)
+{
+    struct message *m = a->m;
+    bool group = m->chat_type != CHELA_DIRECT;
+    if (strcmp(m->kind, "reaction") == 0 ||
+        (group && !(m->flags & (CHELA_MENTIONED | CHELA_BUTTON)) && !is_command(m))) {
+        if (*m->text && strcmp(m->kind, "reaction") != 0)
+            remember_unmentioned(a);
+        journal_inbox_drop(a->session, a->id, dropped, NULL);
+        answer(a, "", NULL);
+        return;
+    }
+    if (is_command(m) && commands_run(m, a->session, a->agent, a->id)) {
+        journal_inbox_drop(a->session, a->id, dropped, NULL);
+        answer(a, a->id, NULL);
+        return;
+    }
+    char *heard = map_remove(&unmentioned, a->session);
+    CLEANUP(freep) char *before =
+        heard ? xprintf("[Said in this chat since your last answer, not to you:]\n%s", heard)
+              : NULL;
+    free(heard);
+    session_submit(make_job(a, before));
+    answer(a, a->id, NULL);
+}
+
+static void stored(void *owner, const struct error *e)
+{
+    struct arrival *a = owner;
+    if (e)
+        answer(a, e->class == CHELA_E_CONFLICT ? e->text : "", e);
+    else
+        go_on(a);
+    arrival_free(a);
+}
+
+static void store(struct arrival *a)
+{
+    const struct message *m = a->m;
+    CLEANUP(freep) char *conversation = xprintf("%s|%s|%s", m->channel, m->account, m->chat);
+    struct json_object *body = message_to_json(m);
+    struct journal_message_in in = {.conversation = conversation,
+                                    .kind = m->kind,
+                                    .event = m->event,
+                                    .version = m->version,
+                                    .id = a->id,
+                                    .session = a->session,
+                                    .agent = a->agent,
+                                    .body = chela_json_text(body, NULL),
+                                    .at = clock_now_ms()};
+    journal_inbound(&in, stored, a);
+    json_object_put(body);
+}
+
+static void hooks_done(void *owner, const struct hooks_result *r)
+{
+    struct arrival *a = owner;
+    if (r->blocked) {
+        log_info("ingress", "%s dropped a message of %s: %s", r->by, a->m->channel,
+                 r->text ? r->text : "");
+        answer(a, "", NULL);
+        arrival_free(a);
+        return;
+    }
+    if (r->text) {
+        free(a->m->text);
+        a->m->text = xstrdup(r->text);
+    }
+    store(a);
+}
+
+/* The run's id: the client's key where it gave one, else a new one. */
+static char *run_id(const struct message *m)
+{
+    const char *wish = chela_json_string(message_wishes(m), "runId", NULL);
+    char uuid[ID_UUID_SIZE];
+    if (wish && *wish && strlen(wish) <= 128 && !runs_find(wish))
+        return xstrdup(wish);
+    id_uuid(uuid);
+    return xstrdup(uuid);
+}
+
+void ingress_accept(struct message *m, ingress_fn *fn, void *owner)
+{
+    struct error e = {0};
+    struct arrival *a = xcalloc(1, sizeof *a);
+    a->m = m;
+    a->fn = fn;
+    a->owner = owner;
+    if (stopping)
+        error_set(&e, CHELA_E_BUSY, "the gateway is stopping");
+    if (e.class || check(m, &e) != 0 || find_place(a, &e) != 0) {
+        answer(a, "", &e);
+        arrival_free(a);
+        return;
+    }
+    a->id = run_id(m);
+    log_debug("ingress", "%s: event %s for %s", m->channel, m->event, a->session);
+    if (!hooks_any(CHELA_MESSAGE_IN)) {
+        store(a);
+        return;
+    }
+    struct json_object *form = message_form(m, a->session);
+    chela_json_put_text(form, "text", m->text);
+    hooks_ask(CHELA_MESSAGE_IN, m->channel, a->session, form, "text", hooks_done, a);
+}
+
+void ingress_resume(const char *id, const char *session, const char *agent, struct message *m)
+{
+    struct arrival *a = xcalloc(1, sizeof *a);
+    a->m = m;
+    a->id = xstrdup(id);
+    a->session = xstrdup(session);
+    a->agent = xstrdup(agents_known(agent) ? agent : agents_default());
+    go_on(a);
+    arrival_free(a);
+}
+
+void ingress_stop(void)
+{
+    stopping = true;
+}
+
+/* ---- submits of plugins ---- */
+
+static char *copy(struct chela_str s)
+{
+    return xmemdup(s.s ? s.s : "", s.n);
+}
+
+static struct json_object *parse_object(struct chela_str s)
+{
+    struct json_object *o = NULL;
+    if (s.n && s.n <= EXTRA_BYTES && chela_json_parse(s.s, s.n, NULL, &o, NULL) == 0 &&
+        json_object_is_type(o, json_type_object))
+        return o;
+    json_object_put(o);
+    return NULL;
+}
+
+static struct json_object *media_of(struct chela_pairs pairs)
+{
+    if (pairs.n == 0)
+        return NULL;
+    struct json_object *list = chela_json_new_array();
+    for (uint64_t i = 0; i < pairs.n && i <= MEDIA_MOST; i++) {
+        struct json_object *o = parse_object(pairs.v[i].value);
+        if (!o)
+            o = chela_json_new_object();
+        chela_json_put_string(o, "name", pairs.v[i].name.s ? pairs.v[i].name.s : "",
+                              pairs.v[i].name.n);
+        chela_json_push(list, o);
+    }
+    return list;
+}
+
+struct submit {
+    uint64_t call;
+    char *channel, *event;
+};
+
+static void submitted(void *owner, const char *run, const struct error *e)
+{
+    struct submit *s = owner;
+    if (e) {
+        call_answer_error(s->call, e->class, e->text);
+    } else {
+        CHELA_ARGS(chela_done, d, 0);
+        d.text = chela_s(run);
+        call_answer(s->call, &d);
+    }
+    ingress_client_submitted(s->channel, s->event, run, e);
+    free(s->channel);
+    free(s->event);
+    free(s);
+}
+
+static void plugin_submits(struct instance *in, uint64_t id, const void *args)
+{
+    const struct chela_submit *q = args;
+    const struct chela_channel *c = instance_iface(in)->channel;
+    struct message *m = xcalloc(1, sizeof *m);
+    m->channel = xstrdup(instance_name(in));
+    m->platform = xstrdup(c && c->platform ? c->platform : instance_type(in));
+    m->kind = q->kind.n ? copy(q->kind) : xstrdup("message");
+    m->event = copy(q->event);
+    m->version = q->version;
+    m->account = copy(q->account);
+    m->chat = copy(q->chat);
+    m->thread = copy(q->thread);
+    m->chat_type = q->chat_type;
+    m->flags = q->h.flags & (CHELA_MENTIONED | CHELA_OWNER | CHELA_BUTTON);
+    m->sender = copy(q->sender);
+    m->sender_name = copy(q->sender_name);
+    m->session = copy(q->session);
+    m->text = copy(q->text);
+    m->reply_to = copy(q->reply_to);
+    m->quote = copy(q->quote);
+    m->media = media_of(q->media);
+    m->extra = parse_object(q->extra);
+    m->at = q->at ? q->at : clock_now_ms() / 1000;
+    ingress_client_amend(m);
+    struct submit *s = xcalloc(1, sizeof *s);
+    s->call = id;
+    s->channel = xstrdup(m->channel);
+    s->event = xstrdup(m->event);
+    ingress_accept(m, submitted, s);
+}
+
+static void plugin_receipt(struct instance *in, uint64_t id, const void *args)
+{
+    const struct chela_receipt *r = args;
+    (void)id;
+    log_debug("outbox", "%s: message %.*s in %.*s: %.*s", instance_name(in), (int)r->message.n,
+              r->message.s ? r->message.s : "", (int)r->chat.n, r->chat.s ? r->chat.s : "",
+              (int)r->state.n, r->state.s ? r->state.s : "");
+}
+
+void ingress_register(void)
+{
+    call_handle(CHELA_FN_SUBMIT, plugin_submits, NULL);
+    call_handle(CHELA_FN_RECEIPT, plugin_receipt, NULL);
+}
+
+void ingress_reset(void)
+{
+    stopping = false;
+    map_free(&unmentioned, free);
+    memset(&unmentioned, 0, sizeof unmentioned);
+    ingress_client_reset();
+}

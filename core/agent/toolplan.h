@@ -1,0 +1,41 @@
+/*
+ * The tools that a turn offers to a model: what is visible for an agent, in a fixed order, frozen
+ * when the turn begins. Called by context.c (made), turn.c (sent), toolcall.c (looked up).
+ */
+#ifndef AGENT_TOOLPLAN_H
+#define AGENT_TOOLPLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <chela/base.h>
+
+#include "agent/tools.h"
+
+struct json_object;
+
+struct tool_plan {
+    unsigned refs;
+    uint64_t revision; /* rises with each change of any published list */
+    const struct tool **tools;
+    struct chela_pair *pairs; /* name, definition: as the provider gets them */
+    unsigned count;
+    uint32_t tokens;
+    bool shared; /* the agent's cached one: copied before something is appended */
+    char *agent;
+};
+
+/* The plan for an agent; the same object as long as nothing changes. */
+struct tool_plan *toolplan_get(const char *agent);
+void toolplan_release(struct tool_plan *p); /* NULL is fine */
+const struct tool *toolplan_find(const struct tool_plan *p, const char *name);
+/* A tool that is published but not in the plan because it is deferred (policy is asked again), with
+ * the plan extended by it behind the sorted ones. NULL if there is none. *plan may be replaced. */
+const struct tool *toolplan_resolve(struct tool_plan **plan, const char *name);
+/* Is the tool still published as it was when the plan was frozen? */
+bool toolplan_current(const struct tool *t);
+/* For agent_tools(): [{"name","description","source","group","risk","visible","why"}] */
+struct json_object *toolplan_explain(const char *agent);
+void toolplan_reset(void);
+
+#endif

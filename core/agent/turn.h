@@ -1,0 +1,88 @@
+/*
+ * A turn's own struct, shared by the files of the stage: turn.c (begin, assembly, end), turn_call.c
+ * (one model call, retries and fail-over), turn_answer.c (what came, tools, final). Nobody else
+ * sees it.
+ */
+#ifndef AGENT_TURN_H
+#define AGENT_TURN_H
+
+#include "agent/flow.h"
+#include "agent/journal.h"
+#include "agent/modelcall.h"
+#include "agent/runs.h"
+#include "agent/stream.h"
+#include "agent/toolcall.h"
+#include "agent/toolplan.h"
+#include "agent/transcript.h"
+#include "base/buf.h"
+
+struct turn {
+    struct plan *plan;
+    struct prompt *prompt; /* the plan's */
+    struct job *job;       /* the prompt's */
+    struct transcript *transcript;
+    struct run *run;
+    struct journal_run *journal;
+    struct stream stream;
+    unsigned pending; /* journal commits under way */
+    bool over;        /* nothing more happens but their end */
+    bool failed_store;
+    struct error store_error;
+
+    unsigned steps;     /* model calls that were answered */
+    unsigned candidate; /* index in the plan */
+    unsigned attempts;  /* model calls that were begun */
+    unsigned retries;   /* in place, of the present call */
+    uint64_t retry_since;
+    unsigned recoveries; /* from a context that was too long */
+    bool no_tools, whole; /* the model takes no tools; it doesn't stream */
+    bool said_no_tools;
+    bool closing;   /* the last call: an answer without tools is wanted */
+    bool finalised; /* the one pass after tools without an answer was made */
+    bool had_tools;
+    uint64_t retry_after_best;
+
+    struct model_call *call;
+    uint64_t timer; /* back-off */
+    uint64_t compaction;
+    bool rendering;
+    unsigned from; /* first entry that is sent */
+    struct batch *batch;
+    struct json_object *blobs_wanted;
+
+    struct usage usage;
+    double cost;
+    char *model, *stop;
+    uint64_t clock_timer, clock_left, clock_began;
+
+    struct reply *reply;
+    struct outbox_chunks *chunks;
+    enum turn_state ending; /* DONE or FAILED, once the end is being written */
+    struct error failure;
+    struct json_object *batch_parts; /* results of a batch that was aborted */
+    struct json_object *content;     /* of the final answer */
+    struct usage last_usage;         /* of the last model call */
+};
+
+/* turn.c */
+void turn_assemble(struct turn *t); /* CONTEXT_ASSEMBLY, ROUTING, then turn_call() */
+void turn_committed(void *owner, const struct error *e); /* journal_fn of all commits */
+bool turn_stopped(struct turn *t); /* aborted or suspended: it is being ended, return at once */
+void turn_fail(struct turn *t, const struct error *e);
+void turn_release(struct turn *t);
+void turn_clock(struct turn *t, bool runs);
+void turn_append(struct turn *t, const char *role, const char *body, struct journal_message *ret);
+void turn_tell_message(struct turn *t, const struct journal_message *m);
+
+/* turn_call.c */
+void turn_call(struct turn *t);
+void turn_call_stop(struct turn *t); /* ends what is under way; true: something was */
+
+/* turn_answer.c */
+void turn_answer(struct turn *t, struct model_answer *a);
+void turn_run_batch(struct turn *t, const struct batch_call *calls, unsigned count);
+/* The end: DONE with t->content, or FAILED with t->failure. parts: results to be written before. */
+void turn_finish(struct turn *t, struct json_object *parts);
+void turn_end(struct turn *t, enum turn_state s);
+
+#endif

@@ -1,0 +1,563 @@
+/*
+ * What follows an answer of a model: its tool calls, a message that was steered in, one more call,
+ * or the end with the reply, its events and its result. Part of turn.c's stage.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <support/json.h>
+
+#include "agent/agents.h"
+#include "agent/digest.h"
+#include "agent/events.h"
+#include "agent/models.h"
+#include "agent/turn.h"
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+enum { SHORT_ID = 12, TITLE_BYTES = 60 };
+
+/* ---- the assistant's message ---- */
+
+/* An id that no other call of the session has; what the model gave is kept where it can be. */
+static char *unique_id(const struct turn *t, const struct model_answer *a, unsigned index,
+                       char *const *ids)
+{
+    const char *given = a->calls[index].id;
+    bool taken = !*given || strcmp(given, "null") == 0 ||
+                 map_get(&t->transcript->call_ids, given) != NULL;
+    for (unsigned i = 0; i < index; i++)
+        taken = taken || strcmp(ids[i], given) == 0;
+    char hex[17];
+    id_hex(hex, 8);
+    if (taken)
+        return xprintf("call_%s", hex);
+    /* what was compacted or reset can't be looked up, and short ids come again */
+    bool unseen = *t->transcript->summary || t->transcript->first > 1;
+    return unseen && strlen(given) < SHORT_ID ? xprintf("%s_%s", given, hex) : xstrdup(given);
+}
+
+static char *read_arguments(const struct model_answer *a, unsigned index,
+                            struct json_object **ret_object)
+{
+    const struct model_tool_call *c = &a->calls[index];
+    struct chela_json_error e = {0};
+    *ret_object = NULL;
+    if (strcmp(a->stop, "length") == 0 && !c->last)
+        return xstrdup("The call was cut off by the output limit and did not run. Try again with "
+                       "shorter arguments.");
+    if (c->arguments.n == 0) {
+        *ret_object = chela_json_new_object();
+        return NULL;
+    }
+    struct json_object *o = NULL;
+    if (chela_json_parse(c->arguments.p, c->arguments.n, NULL, &o, &e) != 0)
+        return xprintf("The arguments are not valid JSON (%s); the call did not run.", e.text);
+    if (!json_object_is_type(o, json_type_object)) {
+        json_object_put(o);
+        return xstrdup("The arguments are not a JSON object; the call did not run.");
+    }
+    *ret_object = o;
+    return NULL;
+}
+
+struct taken_calls {
+    struct batch_call *calls;
+    char **ids, **arguments, **wrong;
+    unsigned count;
+};
+
+static void taken_free(struct taken_calls *c)
+{
+    for (unsigned i = 0; i < c->count; i++) {
+        free(c->ids[i]);
+        free(c->arguments[i]);
+        free(c->wrong[i]);
+    }
+    free(c->calls);
+    free(c->ids);
+    free(c->arguments);
+    free(c->wrong);
+}
+
+/* The calls of an answer; appends their parts to `content`. */
+static struct taken_calls take_calls(const struct turn *t, const struct model_answer *a,
+                                     struct json_object *content)
+{
+    struct taken_calls c = {0};
+    unsigned n = a->call_count;
+    c.calls = xcalloc(n ? n : 1, sizeof *c.calls);
+    c.ids = xcalloc(n ? n : 1, sizeof *c.ids);
+    c.arguments = xcalloc(n ? n : 1, sizeof *c.arguments);
+    c.wrong = xcalloc(n ? n : 1, sizeof *c.wrong);
+    c.count = n;
+    for (unsigned i = 0; i < n; i++) {
+        struct json_object *arguments;
+        c.ids[i] = unique_id(t, a, i, c.ids);
+        c.wrong[i] = read_arguments(a, i, &arguments);
+        if (!arguments)
+            arguments = chela_json_new_object();
+        c.arguments[i] = xstrdup(chela_json_text(arguments, NULL));
+        struct json_object *part = chela_json_push_object(content);
+        chela_json_put_text(part, "type", "toolCall");
+        chela_json_put_text(part, "id", c.ids[i]);
+        chela_json_put_text(part, "name", a->calls[i].name);
+        chela_json_put(part, "arguments", arguments);
+        c.calls[i] = (struct batch_call){c.ids[i], a->calls[i].name, c.arguments[i], c.wrong[i],
+                                         CALL_PENDING, NULL};
+    }
+    return c;
+}
+
+static void fill_usage(const struct turn *t, struct journal_message *row)
+{
+    const struct usage *u = &t->last_usage;
+    struct model_info info;
+    row->model = t->model;
+    row->tokens_in = u->in + u->cache_read + u->cache_write;
+    row->tokens_out = u->out;
+    if (t->model && models_info(t->model, &info))
+        row->cost = usage_cost(u, info.price_in, info.price_out);
+}
+
+static void commit_reply(struct turn *t, const struct journal_message *row,
+                         const struct taken_calls *c)
+{
+    struct journal_call *rows = xcalloc(c->count ? c->count : 1, sizeof *rows);
+    char(*hashes)[65] = xcalloc(c->count ? c->count : 1, sizeof *hashes);
+    for (unsigned i = 0; i < c->count; i++) {
+        const struct tool *tool = toolplan_find(t->prompt->tools, c->calls[i].name);
+        const char *bound[] = {c->calls[i].name, c->arguments[i], tool ? tool->hash : ""};
+        digest_strings(hashes[i], bound, ARRAY_LENGTH(bound));
+        rows[i] = (struct journal_call){c->ids[i], c->calls[i].name, c->arguments[i], hashes[i]};
+    }
+    t->pending++;
+    journal_reply(t->journal, row, rows, c->count, turn_committed, t);
+    turn_tell_message(t, row);
+    free(rows);
+    free(hashes);
+}
+
+/* ---- tools ---- */
+
+/* Messages that were steered in become user messages; returns their count, rows are added. */
+static unsigned take_steered(struct turn *t, struct journal_message **rows, unsigned count,
+                             struct link *jobs)
+{
+    struct job *j;
+    while ((j = runs_take_steered(t->run))) {
+        list_append(jobs, &j->link);
+        for (size_t i = 0; i < chela_json_length(j->fresh); i++) {
+            struct json_object *m = chela_json_at(j->fresh, i);
+            *rows = xrealloc(*rows, (count + 1) * sizeof **rows);
+            turn_append(t, "user", chela_json_text(chela_json_get(m, "content"), NULL),
+                        &(*rows)[count]);
+            (*rows)[count++].inbox = chela_json_string(m, "inbox", NULL);
+        }
+    }
+    return count;
+}
+
+/* Results of a batch (or none) and steered messages, in one commit. */
+static void commit_results(struct turn *t, struct json_object *parts)
+{
+    struct journal_message *rows = NULL;
+    unsigned count = 0;
+    struct link jobs;
+    list_init(&jobs);
+    if (parts) {
+        rows = xcalloc(1, sizeof *rows);
+        turn_append(t, "tool", chela_json_text(parts, NULL), &rows[count++]);
+    }
+    count = take_steered(t, &rows, count, &jobs);
+    t->pending++;
+    journal_results(t->journal, rows, count, turn_committed, t);
+    for (unsigned i = 0; i < count; i++)
+        turn_tell_message(t, &rows[i]);
+    free(rows);
+    while (!list_empty(&jobs)) { /* whoever waits for them is answered by this run */
+        struct job *j = CONTAINER_OF(jobs.next, struct job, link);
+        list_remove(&j->link);
+        struct json_object *o = chela_json_new_object();
+        chela_json_put_text(o, "runId", j->run);
+        chela_json_put_text(o, "status", "ok");
+        chela_json_put_text(o, "summary", "steered");
+        chela_json_put_text(o, "steeredInto", t->job->run);
+        runs_keep_result(j->run, o);
+        job_free(j);
+    }
+}
+
+static void batch_done(void *owner, const struct batch_result *r)
+{
+    struct turn *t = owner;
+    t->batch = NULL;
+    turn_clock(t, true);
+    if (t->failed_store) {
+        struct error e = t->store_error;
+        error_prefix(&e, "the conversation could not be stored");
+        turn_fail(t, &e);
+        return;
+    }
+    if (t->run->aborted) { /* the results go into the abort's commit */
+        t->batch_parts = json_object_get(r->parts);
+        turn_stopped(t);
+        return;
+    }
+    if (r->terminate || r->stop_after) {
+        turn_finish(t, r->parts);
+        return;
+    }
+    commit_results(t, r->parts);
+    turn_assemble(t);
+}
+
+static void batch_broken(void *owner, const struct error *e)
+{
+    struct turn *t = owner;
+    if (!t->failed_store) {
+        t->failed_store = true;
+        t->store_error = *e;
+        transcript_forget(t->job->session);
+    }
+}
+
+static void batch_waiting(void *owner, unsigned count)
+{
+    struct turn *t = owner;
+    t->run->waiting_approvals = count;
+    turn_clock(t, count == 0);
+}
+
+static bool batch_interrupted(void *owner)
+{
+    struct turn *t = owner;
+    return !list_empty(&t->run->steered);
+}
+
+static const struct batch_ops batch_ops = {batch_done, batch_broken, batch_waiting,
+                                           batch_interrupted};
+
+void turn_run_batch(struct turn *t, const struct batch_call *calls, unsigned count)
+{
+    struct batch_request q = {t->job->run,     t->job->session,   t->job->agent, t->job->message,
+                              &t->prompt->tools, t->journal, calls,         count};
+    t->had_tools = true;
+    t->batch = batch_begin(&q, &batch_ops, t);
+}
+
+/* ---- the answer ---- */
+
+static void tell_usage(const struct turn *t, const struct model_answer *a)
+{
+    struct json_object *o = usage_json(&a->usage, t->cost);
+    chela_json_put_text(o, "model", t->model);
+    stream_agent(t->job->run, "usage", o);
+}
+
+static bool refused(struct turn *t, const struct model_answer *a)
+{
+    bool no = strcmp(a->stop, "refusal") == 0 || strcmp(a->stop, "filter") == 0;
+    if (!no || a->text.n)
+        return false;
+    struct error e = {0};
+    error_set(&e, CHELA_E_REFUSED, "%s refused to answer", t->model);
+    turn_fail(t, &e);
+    return true;
+}
+
+/* Said so once, where a model without tools answers with tools at hand. */
+static void say_no_tools(struct turn *t, struct json_object *content)
+{
+    if (!t->no_tools || t->said_no_tools || t->prompt->tools->count == 0)
+        return;
+    t->said_no_tools = true;
+    CLEANUP(freep) char *note = xprintf("\n\n(%s takes no tools, so none was used.)", t->model);
+    stream_text(&t->stream, chela_s(note));
+    struct json_object *part = chela_json_push_object(content);
+    chela_json_put_text(part, "type", "text");
+    chela_json_put_text(part, "text", note);
+}
+
+void turn_answer(struct turn *t, struct model_answer *a)
+{
+    t->last_usage = a->usage;
+    free(t->stop);
+    t->stop = xstrdup(a->stop);
+    tell_usage(t, a);
+    if (refused(t, a))
+        return;
+    struct json_object *content = json_object_get(a->parts);
+    if (t->closing) /* whatever it calls now doesn't run */
+        a->call_count = 0;
+    struct taken_calls calls = take_calls(t, a, content);
+    struct journal_message row;
+    if (calls.count) {
+        runs_move(t->run, TURN_TOOL_DETECTED);
+        stream_flush(&t->stream);
+        turn_append(t, "assistant", chela_json_text(content, NULL), &row);
+        fill_usage(t, &row);
+        commit_reply(t, &row, &calls);
+        runs_move(t->run, TURN_TOOL_EXECUTION);
+        turn_run_batch(t, calls.calls, calls.count);
+    } else if (strcmp(a->stop, "pause") == 0 || !list_empty(&t->run->steered)) {
+        /* the service pauses, or somebody has said more: the loop goes on behind this answer */
+        turn_append(t, "assistant", chela_json_text(content, NULL), &row);
+        fill_usage(t, &row);
+        commit_reply(t, &row, &calls);
+        if (!list_empty(&t->run->steered))
+            commit_results(t, NULL);
+        turn_assemble(t);
+    } else if (a->text.n == 0 && t->had_tools && !t->finalised) {
+        /* nothing was said after the tools: one pass that asks for the answer */
+        t->finalised = t->closing = true;
+        turn_assemble(t);
+    } else {
+        say_no_tools(t, content);
+        t->content = json_object_get(content);
+        turn_finish(t, NULL);
+    }
+    taken_free(&calls);
+    json_object_put(content);
+}
+
+/* ---- the end ---- */
+
+static const char *failure_text(const struct turn *t)
+{
+    switch (t->failure.class) {
+    case CHELA_E_AUTH: return "The model's service refused the key or login.";
+    case CHELA_E_RATE: return "The model's service gets too many requests at the moment.";
+    case CHELA_E_QUOTA: return "The account at the model's service has no credit or quota left.";
+    case CHELA_E_TOO_LONG: return "The conversation is too long for the model; try /compact or /new.";
+    case CHELA_E_REFUSED: return "The model refused to answer this.";
+    case CHELA_E_TIMEOUT: return "The model did not answer in time.";
+    case CHELA_E_OVERLOADED: return "The model's service is overloaded at the moment.";
+    case CHELA_E_NETWORK: return "The model's service could not be reached.";
+    default: return "The request could not be answered.";
+    }
+}
+
+static const char *error_kind(uint32_t class)
+{
+    switch (class) {
+    case CHELA_E_REFUSED: return "refusal";
+    case CHELA_E_TIMEOUT: return "timeout";
+    case CHELA_E_RATE: return "rate_limit";
+    case CHELA_E_TOO_LONG: return "context_length";
+    default: return "unknown";
+    }
+}
+
+static void final_stored(void *owner, const struct error *e)
+{
+    struct turn *t = owner;
+    t->pending--;
+    if (e && !t->failed_store) {
+        t->failed_store = true;
+        t->ending = TURN_FAILED;
+        t->failure = *e;
+        error_prefix(&t->failure, "the answer could not be stored");
+        transcript_forget(t->job->session);
+    }
+    if (t->failed_store) {
+        outbox_drop(t->chunks);
+    } else {
+        outbox_send(t->reply, t->chunks);
+        t->reply = NULL;
+    }
+    t->chunks = NULL;
+    turn_end(t, t->ending);
+}
+
+static void prepared(void *owner, struct outbox_chunks *chunks)
+{
+    struct turn *t = owner;
+    t->chunks = chunks;
+    if (t->failed_store) {
+        t->pending++;
+        final_stored(t, &t->store_error);
+        return;
+    }
+    struct journal_message row;
+    bool said = t->content && chela_json_length(t->content) > 0;
+    if (said) {
+        turn_append(t, "assistant", chela_json_text(t->content, NULL), &row);
+        fill_usage(t, &row);
+    }
+    unsigned count;
+    const struct journal_chunk *rows = outbox_rows(chunks, &count);
+    t->pending++;
+    journal_final(t->journal, said ? &row : NULL, rows, count, turn_state_name(t->ending),
+                  final_stored, t);
+    if (said)
+        turn_tell_message(t, &row);
+}
+
+void turn_finish(struct turn *t, struct json_object *parts)
+{
+    bool failed = t->failure.class != CHELA_OK;
+    t->ending = failed ? TURN_FAILED : TURN_DONE;
+    t->run->closing = true;
+    if (parts && !t->failed_store) {
+        struct journal_message row;
+        turn_append(t, "tool", chela_json_text(parts, NULL), &row);
+        t->pending++;
+        journal_results(t->journal, &row, 1, turn_committed, t);
+        turn_tell_message(t, &row);
+    }
+    runs_move(t->run, t->ending);
+    stream_flush(&t->stream);
+    struct reply *r = xcalloc(1, sizeof *r);
+    const struct run *run = t->run;
+    r->run = xstrdup(t->job->run);
+    r->session = xstrdup(t->job->session);
+    r->agent = xstrdup(t->job->agent);
+    r->message = message_copy(t->job->message);
+    bool silent = stream_is_silent(run->text.p ? run->text.p : "", run->text.n);
+    if (failed)
+        r->text = xprintf("%s\n\n(%s)", failure_text(t), t->failure.text);
+    else
+        r->text = xmemdup(run->text.p ? run->text.p : "", silent ? 0 : run->text.n);
+    r->extra = chela_json_new_object();
+    chela_json_put_text(r->extra, "run", t->job->run);
+    chela_json_put_text(r->extra, "session", t->job->session);
+    chela_json_put_text(r->extra, "model", t->model);
+    t->reply = r;
+    outbox_prepare(r, prepared, t);
+}
+
+static struct json_object *final_message(const struct turn *t, const char *text, size_t n)
+{
+    struct json_object *message = chela_json_new_object();
+    chela_json_put_text(message, "role", "assistant");
+    struct json_object *part = chela_json_push_object(chela_json_put_array(message, "content"));
+    chela_json_put_text(part, "type", "text");
+    chela_json_put_string(part, "text", text, n);
+    chela_json_put_int(message, "timestamp", (int64_t)clock_now_ms());
+    chela_json_put_text(message, "model", t->model);
+    return message;
+}
+
+static const char *stop_reason(const struct turn *t, enum turn_state s)
+{
+    if (s == TURN_ABORTED)
+        return t->run->aborted_by && strcmp(t->run->aborted_by, "timeout") == 0 ? "timeout"
+                                                                                : "aborted";
+    if (s == TURN_FAILED)
+        return "error";
+    return t->stop && strcmp(t->stop, "length") == 0 ? "length" : "stop";
+}
+
+static void tell_end(struct turn *t, enum turn_state s)
+{
+    struct json_object *o = chela_json_new_object();
+    const struct buf *text = &t->run->text;
+    bool silent = !text->n || stream_is_silent(text->p, text->n);
+    if (!silent && s != TURN_FAILED)
+        chela_json_put(o, "message", final_message(t, text->p, text->n));
+    if (s == TURN_FAILED) {
+        chela_json_put_text(o, "errorMessage", failure_text(t));
+        chela_json_put_text(o, "errorKind", error_kind(t->failure.class));
+        chela_json_put_text(o, "errorDetail", t->failure.text);
+    } else {
+        chela_json_put_text(o, "stopReason", stop_reason(t, s));
+    }
+    if (s == TURN_DONE)
+        chela_json_put(o, "usage", usage_json(&t->usage, t->cost));
+    stream_chat(t->job->run, s == TURN_DONE ? "final" : s == TURN_FAILED ? "error" : "aborted", o);
+    struct json_object *data = chela_json_new_object();
+    chela_json_put_text(data, "stopReason", stop_reason(t, s));
+    if (s == TURN_FAILED)
+        chela_json_put_text(data, "error", t->failure.text);
+    stream_lifecycle(t->job->run, s == TURN_FAILED ? "error" : "end", data);
+}
+
+/* {"runId","status","summary","startedAt","endedAt","error","result":{...}} of agent_wait() */
+static struct json_object *result_of(const struct turn *t, enum turn_state s)
+{
+    struct json_object *o = chela_json_new_object();
+    uint64_t now = clock_now_ms(), began = t->run->started_ms;
+    const struct buf *text = &t->run->text;
+    chela_json_put_text(o, "runId", t->job->run);
+    chela_json_put_text(o, "status", s == TURN_DONE     ? "ok"
+                                     : s == TURN_FAILED ? "error"
+                                                        : "aborted");
+    chela_json_put_text(o, "summary", s == TURN_DONE     ? "completed"
+                                      : s == TURN_FAILED ? failure_text(t)
+                                                         : "stopped");
+    chela_json_put_text(o, "sessionKey", t->job->session);
+    chela_json_put_int(o, "startedAt", (int64_t)began);
+    chela_json_put_int(o, "endedAt", (int64_t)now);
+    if (s == TURN_FAILED) {
+        chela_json_put_text(o, "error", t->failure.text);
+        chela_json_put_text(o, "errorKind", error_kind(t->failure.class));
+    }
+    struct json_object *result = chela_json_put_object(o, "result");
+    struct json_object *payloads = chela_json_put_array(result, "payloads");
+    if (text->n && !stream_is_silent(text->p, text->n)) {
+        struct json_object *p = chela_json_push_object(payloads);
+        chela_json_put_string(p, "text", text->p, text->n);
+        chela_json_put(p, "mediaUrl", NULL);
+    }
+    struct json_object *meta = chela_json_put_object(result, "meta");
+    chela_json_put_int(meta, "durationMs", (int64_t)(now - began));
+    struct json_object *agent = chela_json_put_object(meta, "agentMeta");
+    const char *slash = t->model ? strchr(t->model, '/') : NULL;
+    chela_json_put_text(agent, "sessionId", t->transcript ? t->transcript->id : "");
+    if (slash)
+        chela_json_put_string(agent, "provider", t->model, (size_t)(slash - t->model));
+    chela_json_put_text(agent, "model", slash ? slash + 1 : t->model);
+    chela_json_put(agent, "usage", usage_json(&t->usage, t->cost));
+    return o;
+}
+
+static void title_stored(void *owner, const struct error *e)
+{
+    (void)owner;
+    if (e)
+        log_warning("turn", "a session's title could not be stored: %s", e->text);
+}
+
+/* A session gets its title from the first thing that was said in it; after the end, off the turn's
+ * path. */
+static void give_title(struct turn *t)
+{
+    struct transcript *x = t->transcript;
+    const char *text = t->job->message->text;
+    if (!x || t->failed_store || t->prompt->first != 0 || *x->summary || !*text ||
+        *transcript_field(x, "title"))
+        return;
+    size_t n = strcspn(text, "\n"), cut = utf8_cut(text, n, TITLE_BYTES);
+    struct json_object *fields = chela_json_new_object();
+    CLEANUP(freep) char *line = xmemdup(text, cut);
+    CLEANUP(freep) char *title = xprintf("%s%s", line, cut < n ? "..." : "");
+    chela_json_put_text(fields, "title", title);
+    if (x->fields)
+        chela_json_put_text(x->fields, "title", title);
+    journal_session_patch(t->job->session, chela_json_text(fields, NULL), title_stored, NULL);
+    json_object_put(fields);
+}
+
+void turn_end(struct turn *t, enum turn_state s)
+{
+    stream_flush(&t->stream);
+    tell_end(t, s);
+    struct json_object *changed = chela_json_new_object();
+    chela_json_put_text(changed, "key", t->job->session);
+    chela_json_put_text(changed, "reason", "turn");
+    events_emit(EVENT_SESSIONS_CHANGED, t->job->session, t->job->run, changed);
+    struct json_object *result = result_of(t, s);
+    if (s == TURN_DONE)
+        give_title(t);
+    struct run *r = t->run;
+    t->run = NULL;
+    t->over = true;
+    turn_clock(t, false);
+    runs_set_owner(r, NULL, NULL);
+    runs_set_journal(r, NULL);
+    runs_end(r, result);
+    turn_release(t);
+}
