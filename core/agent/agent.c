@@ -54,7 +54,8 @@ static void tell_chat(void *arg, const struct event *e)
                         .account = (char *)(uintptr_t)(account ? account : ""),
                         .chat = (char *)(uintptr_t)(chat ? chat : ""),
                         .thread = (char *)(uintptr_t)(thread ? thread : "")};
-    CLEANUP(freep) char *text =
+    CLEANUP(freep)
+    char *text =
         xprintf("May I run this (%s risk)?\n\n```\n%s\n```\n\n`/approve %.8s allow-once` or "
                 "`/deny %.8s`",
                 risk ? risk : "?", command, id, id);
@@ -205,9 +206,10 @@ static void ended_long_ago(void *owner, struct json_object *o, const struct erro
     if (s < TURN_STATES && turn_state_final(s) && !runs_result(run)) {
         struct json_object *r = chela_json_new_object();
         chela_json_put_text(r, "runId", run);
-        chela_json_put_text(r, "status", s == TURN_DONE     ? "ok"
-                                         : s == TURN_FAILED ? "error"
-                                                            : "aborted");
+        chela_json_put_text(r, "status",
+                            s == TURN_DONE     ? "ok"
+                            : s == TURN_FAILED ? "error"
+                                               : "aborted");
         chela_json_put_text(r, "summary", state);
         runs_keep_result(run, r);
     }
@@ -263,8 +265,7 @@ char *agent_session_key(const char *agent, const char *wanted)
     return session_key_full(agent, wanted);
 }
 
-void agent_session_patch(const char *session, struct json_object *fields, agent_fn *fn,
-                         void *owner)
+void agent_session_patch(const char *session, struct json_object *fields, agent_fn *fn, void *owner)
 {
     session_patch(session, fields, fn, owner);
 }
@@ -279,8 +280,7 @@ void agent_session_delete(const char *session, agent_fn *fn, void *owner)
     session_delete(session, fn, owner);
 }
 
-void agent_session_compact(const char *session, const char *instructions, agent_fn *fn,
-                           void *owner)
+void agent_session_compact(const char *session, const char *instructions, agent_fn *fn, void *owner)
 {
     session_compact(session, instructions, fn, owner);
 }

@@ -28,9 +28,9 @@ struct approval {
     struct json_object *record;
     uint64_t expires; /* wall clock */
     uint64_t timer;
-    bool stored;    /* on disk, so that it may be shown */
-    bool deciding;  /* a decision is on its way to the disk */
-    bool cancelled; /* forgotten before it was stored */
+    bool stored;     /* on disk, so that it may be shown */
+    bool deciding;   /* a decision is on its way to the disk */
+    bool cancelled;  /* forgotten before it was stored */
     approval_fn *fn; /* NULL: nobody waits (yet) */
     void *owner;
     char *decision, *by;

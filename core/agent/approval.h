@@ -22,7 +22,7 @@ struct approval_request {
     const char *kind;    /* what "always" would cover, NULL: not offered */
     const char *source;  /* who asks: "channel|account|peer|agent" */
     const char *risk;
-    const char *arguments;        /* JSON */
+    const char *arguments;           /* JSON */
     const struct json_object *extra; /* of prepare: warnings, cwd, resolvedPath ... or NULL */
     const struct message *message;   /* turn's source */
 };

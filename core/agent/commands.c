@@ -222,14 +222,15 @@ static void do_approve(struct command *c)
                   "shows what waits.");
         return;
     }
-    const char *word = deny                               ? "deny"
-                       : !decision[0]                     ? "allow-once"
+    const char *word = deny                              ? "deny"
+                       : !decision[0]                    ? "allow-once"
                        : strcmp(decision, "always") == 0 ? "allow-always"
                        : strcmp(decision, "once") == 0   ? "allow-once"
-                                                          : decision;
+                                                         : decision;
     c->text = xprintf("%s: `%.8s`.", strcmp(word, "deny") == 0 ? "Denied" : "Allowed", found);
-    const char *by = *c->m->sender_name ? c->m->sender_name : *c->m->sender ? c->m->sender
-                                                                           : c->m->channel;
+    const char *by = *c->m->sender_name ? c->m->sender_name
+                     : *c->m->sender    ? c->m->sender
+                                        : c->m->channel;
     approval_resolve(found, word, by, changed, c);
 }
 
@@ -250,7 +251,8 @@ static void instructions_loaded(void *owner, struct transcript *t, const struct 
 {
     struct command *c = owner;
     const char *own = t ? transcript_field(t, "instructions") : "";
-    CLEANUP(freep) char *text =
+    CLEANUP(freep)
+    char *text =
         e      ? xprintf("That did not work: %s.", e->text)
         : *own ? xprintf("Instructions of this session:\n\n%s", own)
                : xstrdup("This session has no instructions of its own. `/instructions TEXT` sets "
@@ -282,8 +284,9 @@ static void do_queue(struct command *c)
     if (!*c->args) {
         const struct transcript *t = transcript_hot(c->session);
         const char *mode = t ? transcript_field(t, "queue") : "";
-        CLEANUP(freep) char *text = xprintf("%u messages wait; mode: %s.",
-                                            session_queued(c->session), *mode ? mode : "default");
+        CLEANUP(freep)
+        char *text = xprintf("%u messages wait; mode: %s.", session_queued(c->session),
+                             *mode ? mode : "default");
         answer(c, text);
         return;
     }
@@ -294,18 +297,23 @@ static void do_queue(struct command *c)
 static void do_verbose(struct command *c)
 {
     bool off = strcmp(c->args, "off") == 0;
-    patch(c, "verbose", off ? NULL : *c->args ? c->args : "on",
-          xstrdup(off ? "Verbose mode is off." : "Verbose mode is on: thinking and tool calls are "
-                                                 "shown."));
+    patch(c, "verbose",
+          off        ? NULL
+          : *c->args ? c->args
+                     : "on",
+          xstrdup(off ? "Verbose mode is off."
+                      : "Verbose mode is on: thinking and tool calls are "
+                        "shown."));
 }
 
 static void do_whoami(struct command *c)
 {
     const struct message *m = c->m;
-    CLEANUP(freep) char *text = xprintf(
-        "You are `%s` on channel `%s`%s, in chat `%s`; session `%s`, agent `%s`.",
-        *m->sender ? m->sender : "-", m->channel, m->flags & CHELA_OWNER ? " (owner)" : "",
-        *m->chat ? m->chat : "-", c->session, c->agent);
+    CLEANUP(freep)
+    char *text =
+        xprintf("You are `%s` on channel `%s`%s, in chat `%s`; session `%s`, agent `%s`.",
+                *m->sender ? m->sender : "-", m->channel, m->flags & CHELA_OWNER ? " (owner)" : "",
+                *m->chat ? m->chat : "-", c->session, c->agent);
     answer(c, text);
 }
 
@@ -326,8 +334,8 @@ static const struct {
     {"model", "[NAME|default]", "show or choose the model", "session", true, do_model},
     {"instructions", "[TEXT|show|clear]", "instructions for this session", "session", true,
      do_instructions},
-    {"queue", "[steer|followup|collect|interrupt|default]",
-     "what a message does while a turn runs", "session", true, do_queue},
+    {"queue", "[steer|followup|collect|interrupt|default]", "what a message does while a turn runs",
+     "session", true, do_queue},
     {"verbose", "[on|off]", "show thinking and tool calls", "session", true, do_verbose},
     {"approve", "[ID] [allow-once|allow-always|deny]", "permit a tool call", "tools", true,
      do_approve},
@@ -365,8 +373,8 @@ static void plugin_done(void *owner, uint64_t call, const struct chela_done *d,
     (void)call;
     (void)v;
     CLEANUP(freep) char *said = xmemdup(d->text.s ? d->text.s : "", d->text.n);
-    CLEANUP(freep) char *text =
-        d->error == CHELA_OK ? xstrdup(said) : xprintf("That did not work: %s.", said);
+    CLEANUP(freep)
+    char *text = d->error == CHELA_OK ? xstrdup(said) : xprintf("That did not work: %s.", said);
     answer(c, text);
 }
 

@@ -13,9 +13,9 @@
 
 struct compaction_request {
     struct transcript *transcript;
-    unsigned before;   /* only entries in front of this index are touched */
-    uint64_t keep;     /* tokens of the end that stay */
-    const char *model; /* who summarises if the configuration doesn't say, full name */
+    unsigned before;          /* only entries in front of this index are touched */
+    uint64_t keep;            /* tokens of the end that stay */
+    const char *model;        /* who summarises if the configuration doesn't say, full name */
     const char *instructions; /* of the person, or "" */
 };
 

@@ -156,8 +156,7 @@ static void find_sections(struct assembly *a)
                 break;
             struct json_object *o = NULL;
             chela_json_parse(p->items[i].value.s, p->items[i].value.n, NULL, &o, NULL);
-            a->sections =
-                xrealloc(a->sections, (a->section_count + 1) * sizeof *a->sections);
+            a->sections = xrealloc(a->sections, (a->section_count + 1) * sizeof *a->sections);
             a->sections[a->section_count++] =
                 (struct section){a,
                                  in,

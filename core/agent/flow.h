@@ -70,8 +70,8 @@ void job_add_inbox(struct job *j, const char *id);
 /* Takes the job: starts it, queues it, steers it into the running turn or collects it, by the
  * queue's mode. */
 void session_submit(struct job *j);
-/* The turn of this session has ended: the next one may begin. `left`: jobs that were steered into it
- * but not taken. Registered with runs.h by agent_start(), since no stage calls backwards. */
+/* The turn of this session has ended: the next one may begin. `left`: jobs that were steered into
+ * it but not taken. Registered with runs.h by agent_start(), since no stage calls backwards. */
 void session_released(const char *session, const char *run, struct link *left);
 
 /* ---- 3. context: all that a model will be told ---- */

@@ -11,9 +11,9 @@
 struct json_object;
 
 struct hooks_result {
-    bool blocked;    /* one said no, or failed at a point where that blocks */
-    bool stop_after; /* CHELA_AFTER_TOOL */
-    const char *by;  /* the instance that blocked, or "" */
+    bool blocked;     /* one said no, or failed at a point where that blocks */
+    bool stop_after;  /* CHELA_AFTER_TOOL */
+    const char *by;   /* the instance that blocked, or "" */
     const char *text; /* of NO: why; of CHANGE: the last hook's text; NULL if nobody changed it */
 };
 

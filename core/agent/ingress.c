@@ -73,17 +73,18 @@ static bool text_ok(const char *s, size_t most)
 
 static int check(const struct message *m, struct error *e)
 {
-    const char *const ids[] = {m->channel, m->platform, m->kind,   m->event,
-                               m->account, m->chat,     m->thread, m->sender,
-                               m->sender_name, m->session, m->reply_to};
+    const char *const ids[] = {m->channel,     m->platform, m->kind,    m->event,
+                               m->account,     m->chat,     m->thread,  m->sender,
+                               m->sender_name, m->session,  m->reply_to};
     for (unsigned i = 0; i < ARRAY_LENGTH(ids); i++) {
         if (!text_ok(ids[i], ID_BYTES))
             return error_set(e, CHELA_E_ARGS, "a field is longer than %d bytes or not UTF-8",
                              ID_BYTES);
     }
     if (!*m->event)
-        return error_set(e, CHELA_E_ARGS, "a message without an event id can't be told from its "
-                                          "repetition");
+        return error_set(e, CHELA_E_ARGS,
+                         "a message without an event id can't be told from its "
+                         "repetition");
     if (!text_ok(m->text, TEXT_BYTES) || !text_ok(m->quote, TEXT_BYTES))
         return error_set(e, CHELA_E_TOO_LONG, "the text is longer than 1 MiB or not UTF-8");
     if (chela_json_length(m->media) > MEDIA_MOST)
@@ -103,8 +104,8 @@ static int find_place(struct arrival *a, struct error *e)
     const char *agent = wish && *wish ? wish : agents_for_channel(m->channel);
     if (*m->session) {
         a->session = session_key_full(agent, m->session);
-        a->agent = strncmp(a->session, "agent:", 6) == 0 ? session_key_agent(a->session)
-                                                         : xstrdup(agent);
+        a->agent =
+            strncmp(a->session, "agent:", 6) == 0 ? session_key_agent(a->session) : xstrdup(agent);
     } else {
         a->agent = xstrdup(agent);
         a->session = session_key(m, agent);
@@ -131,8 +132,8 @@ static void push_media(struct json_object *content, struct json_object *media)
         const char *mime = chela_json_string(o, "mime", NULL);
         const char *name = chela_json_string(o, "name", NULL);
         if (!hash) { /* only a reference: named, not shown */
-            CLEANUP(freep) char *note =
-                xprintf("[attachment: %s (%s)]", name ? name : "?", mime ? mime : "?");
+            CLEANUP(freep)
+            char *note = xprintf("[attachment: %s (%s)]", name ? name : "?", mime ? mime : "?");
             push_text(content, note);
             continue;
         }
@@ -158,7 +159,8 @@ struct json_object *ingress_content(const struct message *m, const char *before)
     bool edited = strcmp(m->kind, "edit") == 0;
     bool group = m->chat_type != CHELA_DIRECT;
     if (*m->text) {
-        CLEANUP(freep) char *text =
+        CLEANUP(freep)
+        char *text =
             xprintf("%s%s%s%s", group && *m->sender_name ? m->sender_name : "",
                     group && *m->sender_name ? ": " : "", edited ? "[edited] " : "", m->text);
         push_text(content, text);
@@ -239,7 +241,8 @@ static void go_on(struct arrival *a)
         return;
     }
     char *heard = map_remove(&unmentioned, a->session);
-    CLEANUP(freep) char *before =
+    CLEANUP(freep)
+    char *before =
         heard ? xprintf("[Said in this chat since your last answer, not to you:]\n%s", heard)
               : NULL;
     free(heard);

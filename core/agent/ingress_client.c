@@ -3,6 +3,7 @@
  * submit then comes in like any other channel's. This file only keeps the two ends together: what
  * the client wished for goes into the submit, what became of the submit goes back to the client.
  */
+#include <json-c/linkhash.h>
 #include <stdlib.h>
 #include <string.h>
 #include <support/json.h>
@@ -86,11 +87,7 @@ void ingress_client_submitted(const char *channel, const char *event, const char
         else if (e)
             finish(w, "", "", e);
         else
-            finish(w, run,
-                   runs_find(run)     ? "started"
-                   : runs_result(run) ? "ok"
-                                      : "queued",
-                   NULL);
+            finish(w, run, runs_find(run) ? "started" : runs_result(run) ? "ok" : "queued", NULL);
         return;
     }
 }
@@ -147,9 +144,10 @@ static void hand_over(struct waiting *w)
     struct instance *in = instance_find(ROLE_CHANNEL, w->channel);
     const struct chela_channel *c = in ? instance_iface(in)->channel : NULL;
     if (!c || !c->client || instance_state(in) != INSTANCE_RUNNING) {
-        CLEANUP(freep) char *text = xprintf("the channel \"%s\" is not there or takes no messages "
-                                            "of clients: enable its plugin",
-                                            w->channel);
+        CLEANUP(freep)
+        char *text = xprintf("the channel \"%s\" is not there or takes no messages "
+                             "of clients: enable its plugin",
+                             w->channel);
         failed(w, CHELA_E_NOT_FOUND, text);
         return;
     }

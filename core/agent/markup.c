@@ -474,7 +474,7 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
 
 static const struct {
     const char *entity, *text;
-} entities[] = {{"&amp;", "&"},   {"&lt;", "<"},          {"&gt;", ">"},  {"&quot;", "\""},
+} entities[] = {{"&amp;", "&"},  {"&lt;", "<"},          {"&gt;", ">"}, {"&quot;", "\""},
                 {"&apos;", "'"}, {"&nbsp;", "\xc2\xa0"}, {"&#39;", "'"}};
 
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE size, void *arg)

@@ -302,8 +302,8 @@ struct model_call *model_call_begin(const struct model_request *q, const struct 
     a.tools = q->tools;
     a.blobs = q->blobs;
     c->timer = loop_timer(c->idle_ms, watch_idle, c);
-    c->call = call_begin(info.instance, CHELA_FN_PROVIDER_BEGIN, &a, q->total_ms, 0, &provider_ops,
-                         c);
+    c->call =
+        call_begin(info.instance, CHELA_FN_PROVIDER_BEGIN, &a, q->total_ms, 0, &provider_ops, c);
     return c;
 }
 

@@ -41,9 +41,9 @@ struct model_answer {
     unsigned call_count;
     struct usage usage;
     bool has_usage, has_output;
-    char *stop;      /* "end", "tool_calls", "length", "refusal", "pause", "filter" */
+    char *stop;        /* "end", "tool_calls", "length", "refusal", "pause", "filter" */
     char *unsupported; /* with CHELA_E_UNSUPPORTED: "tools", "stream", or "" */
-    uint32_t error;  /* class */
+    uint32_t error;    /* class */
     struct error detail;
     uint64_t first_ms, total_ms;
 };

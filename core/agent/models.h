@@ -15,7 +15,8 @@ struct json_object;
 
 struct model_info {
     struct instance *instance;
-    const char *name; /* without the instance; lives in the string that was asked for or in a list */
+    const char
+        *name; /* without the instance; lives in the string that was asked for or in a list */
     uint64_t context, max_output;
     double price_in, price_out;
     bool tools, images, thinking, local;

@@ -174,8 +174,8 @@ static const char *of(struct json_object *o, const char *key)
 
 static struct lane *lane_of(struct json_object *body)
 {
-    CLEANUP(freep) char *name =
-        xprintf("%s\n%s\n%s", of(body, "channel"), of(body, "account"), of(body, "chat"));
+    CLEANUP(freep)
+    char *name = xprintf("%s\n%s\n%s", of(body, "channel"), of(body, "account"), of(body, "chat"));
     struct lane *l = map_get(&lanes, name);
     if (l)
         return l;
@@ -234,14 +234,15 @@ static void unknown(struct lane *l)
 {
     struct item *i = CONTAINER_OF(l->items.next, struct item, link);
     if (!resend_unknown()) {
-        log_warning("outbox", "delivery unknown: piece %s to %s; not sent again "
-                              "(on_unknown = \"hold\")",
+        log_warning("outbox",
+                    "delivery unknown: piece %s to %s; not sent again "
+                    "(on_unknown = \"hold\")",
                     i->key, of(i->body, "chat"));
         settle(l, "UNKNOWN", "");
         return;
     }
-    CLEANUP(freep) char *marked =
-        xprintf("%s\n\n(This may be delivered twice.)", of(i->body, "text"));
+    CLEANUP(freep)
+    char *marked = xprintf("%s\n\n(This may be delivered twice.)", of(i->body, "text"));
     chela_json_put_text(i->body, "text", marked);
     i->send_class = CHELA_SEND_IDEMPOTENT; /* decided: from here on it is only repeated */
     pump(l);
@@ -300,8 +301,8 @@ static void sent(void *owner, uint64_t call, const struct chela_done *d,
         settle(l, "SENT", text);
         return;
     }
-    bool effect = (d->h.flags & CHELA_EFFECT) || d->error == CHELA_E_TIMEOUT ||
-                  d->error == CHELA_E_GONE;
+    bool effect =
+        (d->h.flags & CHELA_EFFECT) || d->error == CHELA_E_TIMEOUT || d->error == CHELA_E_GONE;
     log_warning("outbox", "%s: piece %s: %s (%s)", of(i->body, "channel"), i->key, text,
                 error_class_name(d->error));
     if (effect && i->send_class == CHELA_SEND_NEITHER && *i->run) {
@@ -374,8 +375,8 @@ static void pump(struct lane *l)
     free(buttons.v);
 }
 
-static void enqueue(const char *run, const char *session, const char *key,
-                    struct json_object *body, uint32_t send_class, bool query, bool doubt)
+static void enqueue(const char *run, const char *session, const char *key, struct json_object *body,
+                    uint32_t send_class, bool query, bool doubt)
 {
     struct item *i = xcalloc(1, sizeof *i);
     i->run = xstrdup(run);

@@ -79,8 +79,8 @@ static char *open_fence(const char *text, size_t n, const char *open)
         size_t blank = 0;
         while (blank < length && blank < 3 && line[blank] == ' ')
             blank++;
-        bool mark = length - blank >= 3 && (memcmp(line + blank, "```", 3) == 0 ||
-                                            memcmp(line + blank, "~~~", 3) == 0);
+        bool mark = length - blank >= 3 &&
+                    (memcmp(line + blank, "```", 3) == 0 || memcmp(line + blank, "~~~", 3) == 0);
         if (mark && !fence) {
             fence = xmemdup(line + blank, length - blank);
         } else if (mark && fence[0] == line[blank]) {
@@ -111,8 +111,8 @@ static size_t take(const char *text, size_t n, char **fence, const char *dialect
         char *after = open_fence(text, cut, *fence);
         bool newline = cut && text[cut - 1] == '\n';
         CLEANUP(freep) char *part = xmemdup(text, cut);
-        CLEANUP(freep) char *source =
-            xprintf("%s%s%s", before, part, after ? newline ? "```" : "\n```" : "");
+        CLEANUP(freep)
+        char *source = xprintf("%s%s%s", before, part, after ? newline ? "```" : "\n```" : "");
         if (after && after[0] == '~')
             memcpy(source + strlen(source) - 3, "~~~", 3);
         char *piece = markup_render(source, strlen(source), dialect);

@@ -111,8 +111,8 @@ bool policy_visible(const char *agent, const struct tool *t, const char **why)
     const char *profile = agents_text(agent, "tools.profile");
     if (!*profile)
         profile = settings_text(settings_now(), "tools.profile");
-    bool listed = !*profile || in_profile(profile, t) || agent_lists(agent, "tools.also_allow", t) ||
-                  global_lists("tools.also_allow", t);
+    bool listed = !*profile || in_profile(profile, t) ||
+                  agent_lists(agent, "tools.also_allow", t) || global_lists("tools.also_allow", t);
     if (!listed)
         *why = "the profile leaves its group out";
     else if (global_lists("tools.deny", t))
@@ -167,7 +167,7 @@ struct policy_verdict policy_call(const char *agent, const struct tool *t, enum 
         return (struct policy_verdict){POLICY_LISTED, true,
                                        "the security level is \"allowlist\" and it isn't listed"};
     return (struct policy_verdict){POLICY_ASK, risk != RISK_HIGH,
-                                   confirms              ? "confirm_before_run names it"
+                                   confirms               ? "confirm_before_run names it"
                                    : t->requires_approval ? "its manifest requires approval"
                                                           : "it changes something"};
 }

@@ -168,12 +168,11 @@ static void tell_dropped(struct lane *l, struct job *j)
 {
     if (!l->dropped)
         return;
-    CLEANUP(freep) char *text =
-        xprintf("[Messages that were dropped because too many waited:]\n%s", l->dropped);
+    CLEANUP(freep)
+    char *text = xprintf("[Messages that were dropped because too many waited:]\n%s", l->dropped);
     free(l->dropped);
     l->dropped = NULL;
-    struct json_object *content =
-        chela_json_array(chela_json_at(j->fresh, 0), "content");
+    struct json_object *content = chela_json_array(chela_json_at(j->fresh, 0), "content");
     if (!content)
         return;
     struct json_object *part = chela_json_new_object();

@@ -27,7 +27,7 @@ struct found {
     char *run, *session, *agent, *key, *body, *state;
     uint32_t send_class;
     uint64_t at;
-    unsigned received; /* how often it was begun */
+    unsigned received;         /* how often it was begun */
     struct json_object *calls; /* id -> {"state","result"} */
     struct message *message;
 };
@@ -189,8 +189,7 @@ static void resume_all(struct recovery *r)
     }
     while (!list_empty(&r->chunks)) {
         struct found *f = CONTAINER_OF(r->chunks.next, struct found, link);
-        struct outbox_left left = {f->run,  f->session,    f->key,
-                                   f->body, f->send_class, f->at};
+        struct outbox_left left = {f->run, f->session, f->key, f->body, f->send_class, f->at};
         outbox_resume(&left);
         found_free(f);
     }

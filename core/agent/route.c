@@ -83,8 +83,8 @@ static void sort_by_ability(struct routing *r)
             if ((lacks_tools || lacks_images) != (pass == 1))
                 continue;
             if (pass == 1) {
-                char *reason = xprintf("%s; it takes no %s", c->reason,
-                                       lacks_images ? "images" : "tools");
+                char *reason =
+                    xprintf("%s; it takes no %s", c->reason, lacks_images ? "images" : "tools");
                 free(c->reason);
                 c->reason = reason;
             }
@@ -167,9 +167,10 @@ static void explain(struct routing *r, const struct chela_done *d, const struct 
 {
     struct json_object *o = chela_json_push_object(r->explain);
     chela_json_put_text(o, "name", instance_name(r->router));
-    chela_json_put_text(o, "verdict", !v                          ? "failed"
-                                      : v->verdict == CHELA_YES ? "yes"
-                                                                : "no opinion");
+    chela_json_put_text(o, "verdict",
+                        !v                        ? "failed"
+                        : v->verdict == CHELA_YES ? "yes"
+                                                  : "no opinion");
     if (v)
         chela_json_put_string(o, "reason", v->text.s ? v->text.s : "", v->text.n);
     else
@@ -219,14 +220,14 @@ static void fact_of(void *arg, const char *full, const struct model_info *info)
     if (f->count >= 500)
         return;
     bool available = models_available(info->instance) && health_usable(full);
-    char *json = xprintf("{\"available\":%s,\"availability\":%.2f,\"latency_ms\":%llu,"
-                         "\"context\":%llu,\"tools\":%s,\"images\":%s,\"local\":%s,"
-                         "\"price_in\":%g,\"price_out\":%g}",
-                         available ? "true" : "false", health_availability(full),
-                         (unsigned long long)health_latency(full),
-                         (unsigned long long)info->context, info->tools ? "true" : "false",
-                         info->images ? "true" : "false", info->local ? "true" : "false",
-                         info->price_in, info->price_out);
+    char *json =
+        xprintf("{\"available\":%s,\"availability\":%.2f,\"latency_ms\":%llu,"
+                "\"context\":%llu,\"tools\":%s,\"images\":%s,\"local\":%s,"
+                "\"price_in\":%g,\"price_out\":%g}",
+                available ? "true" : "false", health_availability(full),
+                (unsigned long long)health_latency(full), (unsigned long long)info->context,
+                info->tools ? "true" : "false", info->images ? "true" : "false",
+                info->local ? "true" : "false", info->price_in, info->price_out);
     f->pairs = xrealloc(f->pairs, (f->count + 1) * sizeof *f->pairs);
     f->pairs[f->count++] = (struct chela_pair){chela_s(xstrdup(full)), chela_s(json)};
 }

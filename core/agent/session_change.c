@@ -3,6 +3,7 @@
  * that only go into the history. Each waits until no turn runs in it. Part of session.h; called by
  * commands.c and the facade.
  */
+#include <json-c/linkhash.h>
 #include <stdlib.h>
 #include <string.h>
 #include <support/json.h>
@@ -301,8 +302,8 @@ static void inject_loaded(void *owner, struct transcript *t, const struct error 
     struct json_object *content = chela_json_new_array();
     struct json_object *part = chela_json_push_object(content);
     chela_json_put_text(part, "type", "text");
-    CLEANUP(freep) char *text =
-        *c->label ? xprintf("[%s]\n%s", c->label, c->text) : xstrdup(c->text);
+    CLEANUP(freep)
+    char *text = *c->label ? xprintf("[%s]\n%s", c->label, c->text) : xstrdup(c->text);
     chela_json_put_text(part, "text", text);
     transcript_append(t, t->last + 1, "assistant", chela_json_text(content, NULL), NULL);
     json_object_put(content);

@@ -22,8 +22,8 @@ static const struct {
      * long and is compacted; ROUTING: the next candidate */
     [TURN_CALLING] = {"CALLING", TO(STREAMING) | TO(CONTEXT_ASSEMBLY) | TO(ROUTING) | ENDS},
     /* CONTEXT_ASSEMBLY: a message was steered in behind an answer without calls */
-    [TURN_STREAMING] = {"STREAMING", TO(TOOL_DETECTED) | TO(CONTEXT_ASSEMBLY) | TO(ROUTING) |
-                                         TO(DONE) | ENDS},
+    [TURN_STREAMING] = {"STREAMING",
+                        TO(TOOL_DETECTED) | TO(CONTEXT_ASSEMBLY) | TO(ROUTING) | TO(DONE) | ENDS},
     [TURN_TOOL_DETECTED] = {"TOOL_DETECTED", TO(TOOL_EXECUTION) | ENDS},
     [TURN_TOOL_EXECUTION] = {"TOOL_EXECUTION", TO(CONTEXT_ASSEMBLY) | TO(DONE) | ENDS},
     [TURN_DONE] = {"DONE", 0},

@@ -320,8 +320,8 @@ static void prepare(struct call *c)
     }
     CHELA_ARGS(chela_tool_run, a, 0);
     fill_run(c, &a);
-    c->call = call_begin(c->tool->instance, CHELA_FN_TOOL_PREPARE, &a, PREPARE_MS, 0, &prepare_ops,
-                         c);
+    c->call =
+        call_begin(c->tool->instance, CHELA_FN_TOOL_PREPARE, &a, PREPARE_MS, 0, &prepare_ops, c);
 }
 
 void call_begin_flow(struct call *c)
@@ -342,8 +342,9 @@ void call_begin_flow(struct call *c)
         call_fail(c, "Interrupted by a restart while it ran: the outcome is unknown. It was not "
                      "run again.");
     else if (!toolplan_current(c->tool))
-        call_fail(c, "The tool %s has changed or gone since this turn began; it can be used again "
-                     "from the next turn on.",
+        call_fail(c,
+                  "The tool %s has changed or gone since this turn began; it can be used again "
+                  "from the next turn on.",
                   c->name);
     else
         prepare(c);

@@ -18,8 +18,14 @@ struct journal_run;
 struct message;
 struct tool_plan;
 
-enum call_state { CALL_PENDING, CALL_APPROVAL, CALL_EXECUTING, CALL_COMPLETED, CALL_FAILED,
-                  CALL_STATES };
+enum call_state {
+    CALL_PENDING,
+    CALL_APPROVAL,
+    CALL_EXECUTING,
+    CALL_COMPLETED,
+    CALL_FAILED,
+    CALL_STATES
+};
 const char *call_state_name(enum call_state s); /* "APPROVAL_REQUIRED" */
 bool call_state_follows(enum call_state from, enum call_state to);
 

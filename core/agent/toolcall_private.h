@@ -28,7 +28,7 @@ struct call {
     uint64_t hooks;
     bool asking; /* a person */
     char *approval;
-    bool ready; /* its EXECUTING is being written */
+    bool ready;       /* its EXECUTING is being written */
     uint64_t started; /* ticks */
     uint64_t told;    /* ticks of the last progress event */
 
@@ -55,7 +55,8 @@ struct batch {
 };
 
 /* toolcall_batch.c */
-void batch_pump(struct batch *b); /* begins what may begin, writes what is ready, ends what is done */
+void batch_pump(
+    struct batch *b); /* begins what may begin, writes what is ready, ends what is done */
 void batch_schedule(struct batch *b);
 void batch_waits(struct batch *b, int change);
 

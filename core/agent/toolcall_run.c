@@ -37,8 +37,7 @@ static void tell_result(const struct call *c)
     chela_json_put_text(o, "name", c->name);
     chela_json_put_text(o, "toolCallId", c->id);
     struct json_object *result = chela_json_put_object(o, "result");
-    chela_json_put(result, "content",
-                   json_object_get(chela_json_array(c->part, "content")));
+    chela_json_put(result, "content", json_object_get(chela_json_array(c->part, "content")));
     struct json_object *details =
         c->details ? json_object_get(c->details) : chela_json_new_object();
     if (!chela_json_has(details, "durationMs"))
@@ -142,8 +141,7 @@ static void finish_run(struct call *c)
     chela_json_put_bool(o, "isError", c->is_error);
     if (c->details)
         chela_json_put(o, "details", json_object_get(c->details));
-    uint64_t handle =
-        hooks_ask(CHELA_AFTER_TOOL, c->name, b->session, o, "content", hooks_done, c);
+    uint64_t handle = hooks_ask(CHELA_AFTER_TOOL, c->name, b->session, o, "content", hooks_done, c);
     if (handle)
         c->hooks = handle;
 }

@@ -25,10 +25,11 @@ struct trace {
 static const struct {
     const char *state, *leg;
 } legs[] = {
-    {"RECEIVED", "gateway"},        {"CONTEXT_ASSEMBLY", "session"}, {"ROUTING", "router"},
-    {"CALLING", "provider"},        {"STREAMING", "provider"},       {"TOOL_DETECTED", "tools"},
-    {"TOOL_EXECUTION", "tools"},    {"DONE", "reply"},               {"FAILED", "reply"},
-    {"ABORTED", "reply"},
+    {"RECEIVED", "gateway"},     {"CONTEXT_ASSEMBLY", "session"},
+    {"ROUTING", "router"},       {"CALLING", "provider"},
+    {"STREAMING", "provider"},   {"TOOL_DETECTED", "tools"},
+    {"TOOL_EXECUTION", "tools"}, {"DONE", "reply"},
+    {"FAILED", "reply"},         {"ABORTED", "reply"},
 };
 
 static const char *leg_of(const char *state)
@@ -76,8 +77,7 @@ static void row(void *owner, const struct journal_row *r)
 {
     struct trace *t = owner;
     struct json_object *o = NULL;
-    if (r->columns < 2 ||
-        chela_json_parse(r->values[1].s.s, r->values[1].s.n, NULL, &o, NULL) != 0)
+    if (r->columns < 2 || chela_json_parse(r->values[1].s.s, r->values[1].s.n, NULL, &o, NULL) != 0)
         return;
     t->known = true;
     struct json_object *list = chela_str_is(r->values[0].s, "state")      ? t->states

@@ -35,7 +35,8 @@ struct entry {
 struct transcript {
     struct link lru;
     unsigned refs;
-    bool loaded, gap, stale; /* gap: in seq, found while reading; stale: read again at the next use */
+    bool loaded, gap,
+        stale; /* gap: in seq, found while reading; stale: read again at the next use */
     char *session, *id, *agent;
     struct json_object *fields; /* journal_session_patch's */
     uint64_t created, updated;  /* 0: the session is not in the store yet */

@@ -83,8 +83,7 @@ void turn_tell_message(struct turn *t, const struct journal_message *m)
     struct json_object *o = chela_json_new_object(), *content = NULL;
     chela_json_put_text(o, "sessionKey", t->job->session);
     struct json_object *message = chela_json_put_object(o, "message");
-    chela_json_put_text(message, "role",
-                        strcmp(m->role, "tool") == 0 ? "toolResult" : m->role);
+    chela_json_put_text(message, "role", strcmp(m->role, "tool") == 0 ? "toolResult" : m->role);
     if (chela_json_parse(m->body, strlen(m->body), NULL, &content, NULL) == 0)
         chela_json_put(message, "content", content);
     chela_json_put_int(message, "timestamp", (int64_t)m->at);
@@ -369,8 +368,7 @@ void turn_fail(struct turn *t, const struct error *e)
     if (t->ending != TURN_IDLE)
         return;
     t->failure = *e;
-    log_warning("turn", "run %s failed: %s (%s)", t->job->run, e->text,
-                error_class_name(e->class));
+    log_warning("turn", "run %s failed: %s (%s)", t->job->run, e->text, error_class_name(e->class));
     stream_flush(&t->stream);
     struct json_object *parts = t->transcript ? results_of_open_calls(t) : NULL;
     turn_finish(t, parts);

@@ -34,7 +34,7 @@ struct turn {
     unsigned attempts;  /* model calls that were begun */
     unsigned retries;   /* in place, of the present call */
     uint64_t retry_since;
-    unsigned recoveries; /* from a context that was too long */
+    unsigned recoveries;  /* from a context that was too long */
     bool no_tools, whole; /* the model takes no tools; it doesn't stream */
     bool said_no_tools;
     bool closing;   /* the last call: an answer without tools is wanted */

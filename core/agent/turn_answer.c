@@ -26,8 +26,8 @@ static char *unique_id(const struct turn *t, const struct model_answer *a, unsig
                        char *const *ids)
 {
     const char *given = a->calls[index].id;
-    bool taken = !*given || strcmp(given, "null") == 0 ||
-                 map_get(&t->transcript->call_ids, given) != NULL;
+    bool taken =
+        !*given || strcmp(given, "null") == 0 || map_get(&t->transcript->call_ids, given) != NULL;
     for (unsigned i = 0; i < index; i++)
         taken = taken || strcmp(ids[i], given) == 0;
     char hex[17];
@@ -105,8 +105,8 @@ static struct taken_calls take_calls(const struct turn *t, const struct model_an
         chela_json_put_text(part, "id", c.ids[i]);
         chela_json_put_text(part, "name", a->calls[i].name);
         chela_json_put(part, "arguments", arguments);
-        c.calls[i] = (struct batch_call){c.ids[i], a->calls[i].name, c.arguments[i], c.wrong[i],
-                                         CALL_PENDING, NULL};
+        c.calls[i] = (struct batch_call){c.ids[i],   a->calls[i].name, c.arguments[i],
+                                         c.wrong[i], CALL_PENDING,     NULL};
     }
     return c;
 }
@@ -242,8 +242,8 @@ static const struct batch_ops batch_ops = {batch_done, batch_broken, batch_waiti
 
 void turn_run_batch(struct turn *t, const struct batch_call *calls, unsigned count)
 {
-    struct batch_request q = {t->job->run,     t->job->session,   t->job->agent, t->job->message,
-                              &t->prompt->tools, t->journal, calls,         count};
+    struct batch_request q = {t->job->run,       t->job->session, t->job->agent, t->job->message,
+                              &t->prompt->tools, t->journal,      calls,         count};
     t->had_tools = true;
     t->batch = batch_begin(&q, &batch_ops, t);
 }
@@ -331,7 +331,8 @@ static const char *failure_text(const struct turn *t)
     case CHELA_E_AUTH: return "The model's service refused the key or login.";
     case CHELA_E_RATE: return "The model's service gets too many requests at the moment.";
     case CHELA_E_QUOTA: return "The account at the model's service has no credit or quota left.";
-    case CHELA_E_TOO_LONG: return "The conversation is too long for the model; try /compact or /new.";
+    case CHELA_E_TOO_LONG:
+        return "The conversation is too long for the model; try /compact or /new.";
     case CHELA_E_REFUSED: return "The model refused to answer this.";
     case CHELA_E_TIMEOUT: return "The model did not answer in time.";
     case CHELA_E_OVERLOADED: return "The model's service is overloaded at the moment.";
@@ -482,12 +483,14 @@ static struct json_object *result_of(const struct turn *t, enum turn_state s)
     uint64_t now = clock_now_ms(), began = t->run->started_ms;
     const struct buf *text = &t->run->text;
     chela_json_put_text(o, "runId", t->job->run);
-    chela_json_put_text(o, "status", s == TURN_DONE     ? "ok"
-                                     : s == TURN_FAILED ? "error"
-                                                        : "aborted");
-    chela_json_put_text(o, "summary", s == TURN_DONE     ? "completed"
-                                      : s == TURN_FAILED ? failure_text(t)
-                                                         : "stopped");
+    chela_json_put_text(o, "status",
+                        s == TURN_DONE     ? "ok"
+                        : s == TURN_FAILED ? "error"
+                                           : "aborted");
+    chela_json_put_text(o, "summary",
+                        s == TURN_DONE     ? "completed"
+                        : s == TURN_FAILED ? failure_text(t)
+                                           : "stopped");
     chela_json_put_text(o, "sessionKey", t->job->session);
     chela_json_put_int(o, "startedAt", (int64_t)began);
     chela_json_put_int(o, "endedAt", (int64_t)now);

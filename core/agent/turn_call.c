@@ -1,7 +1,7 @@
 /*
  * One model call of a turn: which candidate, what fits into its window, and what follows when it
- * fails: again in place, the next candidate, compaction, without tools, or the end. Part of turn.c's
- * stage.
+ * fails: again in place, the next candidate, compaction, without tools, or the end. Part of
+ * turn.c's stage.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -177,9 +177,9 @@ static struct json_object *params_of(const struct turn *t)
     struct json_object *wishes = message_wishes(t->job->message);
     struct json_object *wish = chela_json_get(wishes, "temperature");
     if (wish || agents_has(agent, "temperature"))
-        chela_json_put_double(
-            p, "temperature",
-            wish ? chela_json_double_or(wish, 1) : agents_real(agent, "temperature", 1));
+        chela_json_put_double(p, "temperature",
+                              wish ? chela_json_double_or(wish, 1)
+                                   : agents_real(agent, "temperature", 1));
     int64_t most = chela_json_int(wishes, "maxTokens", agents_number(agent, "max_tokens", 0));
     if (most > 0)
         chela_json_put_int(p, "max_tokens", most);
@@ -192,9 +192,9 @@ static struct json_object *params_of(const struct turn *t)
         chela_json_put_text(p, "thinking", thinking);
     if (t->closing && t->prompt->tools->count && !t->no_tools)
         chela_json_put_text(p, "tool_choice", "none");
-    chela_json_put_text(p, "session", t->transcript->id && *t->transcript->id
-                                          ? t->transcript->id
-                                          : t->job->session);
+    chela_json_put_text(p, "session",
+                        t->transcript->id && *t->transcript->id ? t->transcript->id
+                                                                : t->job->session);
     if (t->whole)
         chela_json_put_bool(p, "stream", false);
     return p;
@@ -207,8 +207,7 @@ static char *apart(const char *tag, const char *text)
     chela_json_put_text(o, "role", "user");
     struct json_object *part = chela_json_push_object(chela_json_put_array(o, "content"));
     chela_json_put_text(part, "type", "text");
-    CLEANUP(freep) char *marked =
-        *tag ? xprintf("<%s>\n%s\n</%s>", tag, text, tag) : xstrdup(text);
+    CLEANUP(freep) char *marked = *tag ? xprintf("<%s>\n%s\n</%s>", tag, text, tag) : xstrdup(text);
     chela_json_put_text(part, "text", marked);
     char *json = xstrdup(chela_json_text(o, NULL));
     json_object_put(o);
@@ -258,8 +257,9 @@ static struct shaped shape(const struct turn *t)
     memcpy(s.pairs + s.count, x->pairs + rest, (x->count - rest) * sizeof *s.pairs);
     s.count += x->count - rest;
     if (t->closing)
-        put(&s, "", "[The limit of steps for this request is reached, or no answer was given. "
-                    "Answer the person now with what is known, without another tool.]");
+        put(&s, "",
+            "[The limit of steps for this request is reached, or no answer was given. "
+            "Answer the person now with what is known, without another tool.]");
     return s;
 }
 
@@ -284,9 +284,8 @@ static void call_done(void *owner, struct model_answer *a)
     t->call = NULL;
     note_usage(t, a);
     if (!t->over)
-        journal_attempt_end(t->journal, t->attempts,
-                            a->error ? error_class_name(a->error) : "ok", a->total_ms,
-                            a->usage.in + a->usage.cache_read + a->usage.cache_write,
+        journal_attempt_end(t->journal, t->attempts, a->error ? error_class_name(a->error) : "ok",
+                            a->total_ms, a->usage.in + a->usage.cache_read + a->usage.cache_write,
                             a->usage.out);
     if (t->run->aborted || t->run->suspended || t->ending != TURN_IDLE) {
         health_neutral(model_of(t));
@@ -360,8 +359,8 @@ static void blob_came(void *owner, struct chela_str data, const struct error *e)
 static void load_next(struct blob_load *l)
 {
     if (!turn_stopped(l->t) && l->next < chela_json_length(l->hashes)) {
-        journal_blob_get(chela_json_as_string(chela_json_at(l->hashes, l->next++), NULL),
-                         blob_came, l);
+        journal_blob_get(chela_json_as_string(chela_json_at(l->hashes, l->next++), NULL), blob_came,
+                         l);
         return;
     }
     struct turn *t = l->t;
