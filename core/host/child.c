@@ -152,8 +152,8 @@ static void free_instance(struct instance *in)
 {
     map_remove_number(&child.instances, in->number);
     options_release(in->options);
-    free(in->name);
-    free(in);
+    in->options = NULL;
+    local_release(in);
 }
 
 static void answer(uint32_t function, uint32_t instance, uint32_t error, uint32_t count)

@@ -41,5 +41,7 @@ void host_metric(struct instance *in, uint32_t kind, const char *name, const cha
  * after `close` and returns how many there were (the caller names the instance in the log). */
 void local_attach(struct instance *in);
 unsigned local_detach(struct instance *in);
+/* Frees a detached instance (its name and struct), now or when its last work has ended. */
+void local_release(struct instance *in);
 
 #endif

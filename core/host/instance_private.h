@@ -79,6 +79,7 @@ struct instance {
     /* local.c: handles that are alive, to be counted and ended at close */
     struct link timers, watches;
     unsigned timer_count, watch_count, work_count;
+    bool released; /* closed; freed when the last work on a pool thread has ended */
 
     /* instance.c */
     struct published *published[PUBLISHED_KINDS];
