@@ -25,7 +25,7 @@ struct settings_sources {
     bool no_system;        /* tests: leave /etc alone */
 };
 
-/* The tables of the plugin types, asked for while reading: module_find_type() answers (by opening
+/* The tables of the plugin types, asked for while reading: plugins_find_type() answers (by opening
  * the plugin, or by its child). `so_far` holds the core's own settings ("plugins.path",
  * "isolated"). `plugin`: the module's name as configured, NULL = by convention: the section's kind
  * and the type, "provider_openai". Returns NULL with an error that says what was wanted, what was
