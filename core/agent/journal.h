@@ -23,9 +23,12 @@
 typedef void journal_fn(void *owner, const struct error *e);
 
 /* Opens the database of the store instance: statements, migrations. power: barriers are on disk
- * (durability = "power"), else safe against a crash of the process only. */
+ * (durability = "power"); else every commit is sent as a lazy one, in the same order, which is safe
+ * against a crash of the process, not of the machine. */
 void journal_open(struct instance *store, bool power, journal_fn *fn, void *owner);
 bool journal_ready(void);
+/* Forgets what is under way (nobody is told) and the store. */
+void journal_close(void);
 
 /* ---- inbound ---- */
 struct journal_message_in {
@@ -97,9 +100,9 @@ void journal_approval_ask(struct journal_run *r, const struct journal_approval *
  */
 void journal_approval_decide(const char *session, const char *id, const char *decision,
                              const char *by, uint64_t at, journal_fn *fn, void *owner);
-/* EXECUTING, from PENDING or APPROVAL_REQUIRED (after a restart also from EXECUTING, for a tool that
- * may be repeated). Barrier unless reads_only (lazy; of several that start together all but the last
- * are written lazily, too). approval: consumed with it, or NULL. */
+/* EXECUTING, from PENDING or APPROVAL_REQUIRED (after a restart also from EXECUTING, for a tool
+ * that may be repeated). Barrier unless reads_only (lazy; of several that start together all but
+ * the last are written lazily, too). approval: consumed with it, or NULL. */
 void journal_call_start(struct journal_run *r, const char *call, const char *approval,
                         const char *hash, bool reads_only, journal_fn *fn, void *owner);
 /* Lazy. state: COMPLETED or FAILED; FAILED also for a call that never was EXECUTING. result: its
@@ -118,8 +121,8 @@ struct journal_chunk {
 /* Barrier before the first draft of an answer goes out. */
 void journal_draft(struct journal_run *r, const struct journal_chunk *draft, journal_fn *fn,
                    void *owner);
-/* Barrier: the final assistant message (NULL: there is none, after a failure or tools that ended the
- * turn) and its pieces SENDING; ends the run with `state` (DONE, FAILED). */
+/* Barrier: the final assistant message (NULL: there is none, after a failure or tools that ended
+ * the turn) and its pieces SENDING; ends the run with `state` (DONE, FAILED). */
 void journal_final(struct journal_run *r, const struct journal_message *message,
                    const struct journal_chunk *chunks, unsigned count, const char *state,
                    journal_fn *fn, void *owner);
@@ -128,7 +131,8 @@ void journal_abort(struct journal_run *r, const struct journal_message *messages
                    journal_fn *fn, void *owner);
 
 /* ---- outbox, after the run ---- */
-/* state: SENT (external id), FAILED, UNKNOWN. Lazy; for class NEITHER at once a barrier. */
+/* state: SENT (external id), FAILED, UNKNOWN. Lazy; for class NEITHER at once a barrier. CONFLICT:
+ * there is no such piece. */
 void journal_chunk_state(const char *session, const char *run, const char *key, uint32_t send_class,
                          const char *state, const char *external, journal_fn *fn, void *owner);
 
@@ -140,7 +144,7 @@ void journal_session_patch(const char *session, const char *fields, journal_fn *
 void journal_session_reset(const char *session, const char *reason, uint64_t at, journal_fn *fn,
                            void *owner);
 void journal_session_delete(const char *session, journal_fn *fn, void *owner);
-/* A summary that stands for all messages of the epoch up to `seq`. */
+/* A summary that stands for all messages of the epoch up to `seq`. CONFLICT: that epoch is over. */
 void journal_compaction(const char *session, uint64_t seq, const char *summary, uint64_t at,
                         journal_fn *fn, void *owner);
 
@@ -162,12 +166,14 @@ void journal_history(const char *session, uint64_t after, unsigned limit, journa
 /* the newest `limit` before seq (0: the end), newest first */
 void journal_history_tail(const char *session, uint64_t before, unsigned limit, journal_row_fn *row,
                           journal_fn *fn, void *owner);
-/* kind, JSON object: all that is known of a run, by time. Kinds and members:
- *   run {"run","session","agent","state","at"} · inbox {"id","body": the message, "at"} ·
+/* kind, JSON object: all that is known of a run, by time; NOT_FOUND. Kinds and members:
+ *   run {"run","session","agent","state","at","ended"} · inbox {"id","body": the message,"at"} ·
  *   state {"state","at"} · attempt {"number","model","reason","outcome","ms","in","out","at"} ·
- *   call {"id","name","arguments","state","hash","ms","result": its toolResult part,"at"} ·
- *   approval {"id","call","state","by","at"} · chunk {"key","state","external","at"} ·
- *   message {"seq","role","body","at"} */
+ *   call {"id","name","arguments","state","hash","ms","result": its toolResult part,"attempt",
+ *   "started","ended","approval","at"} · approval {"id","call","record","state","by","decided",
+ *   "expires","at"} · chunk {"key","body","sendClass","state","external","at"} ·
+ *   message {"seq","role","body","model","in","out","cost","at"}
+ * inbox: each message that the run consumed, as it came in. */
 void journal_trace(const char *run, journal_row_fn *row, journal_fn *fn, void *owner);
 /* approval id, session, run, call, record, hash, state, expires, decided by; open ones only or all
  */
@@ -175,14 +181,16 @@ void journal_approvals(bool open_only, journal_row_fn *row, journal_fn *fn, void
 /* words: any text; session, seq, role, snippet, at */
 void journal_search(const char *words, unsigned limit, journal_row_fn *row, journal_fn *fn,
                     void *owner);
-/* by day, session, channel, provider, model: tokens and cost; from, to in ms */
+/* day (since 1970, UTC), session, channel, provider, model, messages, tokens_in, tokens_out, cost;
+ * of the days from `from` to `to` (ms) */
 void journal_usage(uint64_t from, uint64_t to, journal_row_fn *row, journal_fn *fn, void *owner);
 
 /* What a crash left, read once at start: */
 struct journal_recovery {
     /* accepted but not consumed: id, session, agent, body */
     journal_row_fn *inbox;
-    /* runs not ended: run, session, agent, state, plan revision, messages consumed */
+    /* runs not ended: run, session, agent, state, plan revision, messages consumed when it started
+     * (JSON array of inbox ids) */
     journal_row_fn *run;
     /* calls neither COMPLETED nor FAILED: run, session, call, name, arguments, state, attempt */
     journal_row_fn *call;
@@ -200,11 +208,14 @@ void journal_allow_list(journal_row_fn *row, journal_fn *fn,
                         void *owner); /* source, kind, by, at */
 
 /* ---- plugin key-value and blobs (the SDK's kv group calls these) ---- */
+void journal_serve_plugins(void); /* kv_group.c: registers that group, once at start */
+/* value (bytes); no row if there is none */
 void journal_kv_get(const char *space, const char *key, journal_row_fn *row, journal_fn *fn,
                     void *owner);
 void journal_kv_put(const char *space, const char *key, struct chela_str value, bool durable,
                     journal_fn *fn, void *owner);
 void journal_kv_delete(const char *space, const char *key, journal_fn *fn, void *owner);
+/* key, value; by key */
 void journal_kv_list(const char *space, const char *prefix, journal_row_fn *row, journal_fn *fn,
                      void *owner);
 /* hash: at least 65 bytes, filled in before it returns */

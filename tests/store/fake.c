@@ -32,6 +32,7 @@ struct fake {
     pthread_cond_t wake;
     struct task *first, **last;
     struct buf log;
+    const struct fake_hooks *hooks;
     atomic_ulong working;
     _Atomic uint64_t ahead;
 };
@@ -103,6 +104,8 @@ static void local_post(struct chela_inst *in, chela_callback *fn, void *arg)
     f->last = &t->next;
     pthread_cond_signal(&f->wake);
     pthread_mutex_unlock(&f->lock);
+    if (f->hooks)
+        f->hooks->posted(f);
 }
 
 struct work {
@@ -162,6 +165,10 @@ static struct outcome *find(struct fake *f, uint64_t call)
 static void answer_done(struct chela_inst *in, const struct chela_done *d)
 {
     struct outcome *o = find(fake_of(in), d->h.call);
+    if (!o && fake_of(in)->hooks) {
+        fake_of(in)->hooks->done(d);
+        return;
+    }
     if (!o || o->done) {
         fprintf(stderr, "# a done for a call that isn't open\n");
         abort();
@@ -176,6 +183,10 @@ static void answer_done(struct chela_inst *in, const struct chela_done *d)
 static void answer_rows(struct chela_inst *in, const struct chela_rows *r)
 {
     struct outcome *o = find(fake_of(in), r->h.call);
+    if (!o && fake_of(in)->hooks) {
+        fake_of(in)->hooks->rows(r);
+        return;
+    }
     if (!o || o->done)
         abort();
     o->values = xrealloc(o->values, (o->count + r->values.n) * sizeof *o->values);
@@ -263,20 +274,42 @@ struct outcome *fake_call(struct fake *f)
     return o;
 }
 
-void fake_turn(struct fake *f)
+void fake_set_hooks(struct fake *f, const struct fake_hooks *hooks)
+{
+    f->hooks = hooks;
+}
+
+static struct task *take(struct fake *f, bool wait)
 {
     pthread_mutex_lock(&f->lock);
-    while (!f->first)
+    while (wait && !f->first)
         pthread_cond_wait(&f->wake, &f->lock);
     struct task *t = f->first;
     f->first = NULL;
     f->last = &f->first;
     pthread_mutex_unlock(&f->lock);
+    return t;
+}
+
+static void run(struct fake *f, struct task *t)
+{
     for (struct task *next; t; t = next) {
         next = t->next;
         t->fn(&f->inst, t->arg);
         free(t);
     }
+}
+
+void fake_turn(struct fake *f)
+{
+    run(f, take(f, true));
+}
+
+bool fake_poll(struct fake *f)
+{
+    struct task *t = take(f, false);
+    run(f, t);
+    return t != NULL;
 }
 
 uint32_t fake_wait(struct fake *f, struct outcome *o)

@@ -25,6 +25,16 @@ struct outcome {
     struct outcome *next;
 };
 
+/* For a program with a loop of its own: told on any thread that fake_poll has something to do;
+ * answers go there instead of into outcomes. */
+struct fake_hooks {
+    void (*posted)(struct fake *f);
+    void (*done)(const struct chela_done *d);
+    void (*rows)(const struct chela_rows *r);
+};
+void fake_set_hooks(struct fake *f, const struct fake_hooks *hooks);
+bool fake_poll(struct fake *f); /* false: there was nothing */
+
 /* options: "name=value" ..., NULL at the end. NULL with a message on standard error on failure. */
 struct fake *fake_open(const char *plugin, const char *const *options);
 /* Stops the instance, closes it, frees all outcomes. */
