@@ -428,6 +428,17 @@ void call_on_stuck(void (*fn)(struct instance *))
     calls.on_stuck = fn;
 }
 
+void call_open(void)
+{
+    const char *wrong = wire_check();
+    if (wrong) { /* a mistake in the program itself */
+        log_error("host", "the table of functions is wrong at %s", wrong);
+        abort();
+    }
+    queue_open();
+    host_set_send(say_enqueue);
+}
+
 void call_close(void)
 {
     size_t i = 0;

@@ -79,6 +79,8 @@ size_t call_waiting(uint64_t id);
 
 /* For status and tests. */
 unsigned call_count(void);
+/* Once at start, after loop_open(): the run queue, and the way from plugins' thunks into it. */
+void call_open(void);
 /* Ends the table: drops all calls without telling anyone. */
 void call_close(void);
 

@@ -12,7 +12,7 @@ enum { SLOW_US = 50000 };
 
 const char *instance_label(const struct instance *in)
 {
-    static char label[256];
+    static _Thread_local char label[256]; /* local->log may come from any thread */
     const struct plugin *p = in->type ? in->type->plugin : NULL;
     snprintf(label, sizeof label, "%s/%s", p && p->name ? p->name : "plugin",
              in->name ? in->name : "?");

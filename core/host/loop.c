@@ -56,7 +56,7 @@ static struct {
     uv_timer_t timer; /* wakes the poll for the heap's next timer */
     uv_async_t async;
     uint64_t armed; /* when `timer` fires; UINT64_MAX: it is stopped */
-    bool again, idling;
+    bool again, idling, one_pass;
     uint64_t pass;
     bool (*hooks[HOOKS_MAX])(void);
     unsigned hook_count, watch_count;
@@ -147,8 +147,9 @@ static void set_idle(bool on)
 static void run_pass(void)
 {
     bool left = false, again = true;
+    bool did = loop.again;
     loop.pass++;
-    timers_run(clock_ticks_ms());
+    did = timers_run(clock_ticks_ms()) || did;
     for (unsigned round = 0; again && round < ROUNDS_MAX; round++) {
         loop.again = false;
         again = run_tasks();
@@ -156,8 +157,9 @@ static void run_pass(void)
         for (unsigned i = 0; i < loop.hook_count; i++)
             left = loop.hooks[i]() || left;
         again = again || loop.again;
+        did = did || again;
     }
-    set_idle(left || again);
+    set_idle(left || again || (did && loop.one_pass));
     arm_timer();
 }
 
@@ -179,7 +181,9 @@ void loop_stop(void)
 
 void loop_turn(bool wait)
 {
+    loop.one_pass = true; /* a pass that has done something doesn't block */
     uv_run(&loop.uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+    loop.one_pass = false;
     run_pass(); /* what the poll has brought */
 }
 
