@@ -5,6 +5,7 @@
 #include "host/child_frames.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -63,6 +64,11 @@ int child_send_all(int fd, const char *p, size_t n)
 {
     while (n > 0) {
         ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EAGAIN) { /* the loop's watch has made it non-blocking */
+            struct pollfd room = {.fd = fd, .events = POLLOUT};
+            poll(&room, 1, -1);
+            continue;
+        }
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0)

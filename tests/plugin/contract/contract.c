@@ -89,12 +89,6 @@ static void do_big(struct chela_inst *in, uint64_t call, size_t bytes)
     free(text);
 }
 
-/* As long as the test wants: to be seen as slow. */
-static void do_slow(unsigned ms)
-{
-    usleep(ms * 1000);
-}
-
 static void fired(struct chela_inst *in, void *arg)
 {
     (void)arg;
@@ -125,8 +119,6 @@ static void command(struct chela_inst *in, const char *name, uint64_t number, co
         do_big(in, number, (size_t)strtoul(rest, NULL, 10));
     else if (strcmp(name, "timer") == 0)
         in->host->local->timer(in, number, fired, NULL);
-    else if (strcmp(name, "slow") == 0)
-        do_slow((unsigned)number);
     else if (strcmp(name, "option") == 0)
         saw(in, "option", number, chela_option_text(in, rest).s);
     else if (strcmp(name, "environment") == 0)
