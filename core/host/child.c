@@ -338,5 +338,6 @@ int child_run(const char *file, int fd)
     map_free(&child.instances, NULL);
     buf_free(&child.out);
     loop_close();
+    module_free(child.plugin);
     return 0;
 }

@@ -78,5 +78,7 @@ int child_describe(const char *file)
         chela_json_put_text(o, "error", e.text);
     printf("%s\n", chela_json_text(o, NULL));
     json_object_put(o);
-    return p ? 0 : 1;
+    int status = p ? 0 : 1;
+    module_free(p);
+    return status;
 }
