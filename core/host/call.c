@@ -402,8 +402,12 @@ unsigned call_end_all(struct instance *in, uint32_t class, const char *text)
     LIST_EACH(l, &in->calls)
     {
         struct call *c = CONTAINER_OF(l, struct call, of_instance);
-        if (!c->by_plugin && !c->ending)
+        if (c->by_plugin) {
+            list_remove(&c->sibling); /* not to be cancelled, and answered, for its parent's sake */
+            c->parent = NULL;
+        } else if (!c->ending) {
             call_end_by_host(c, class, text);
+        }
     }
     for (struct link *l = in->calls.next; l != &in->calls;) {
         struct call *c = CONTAINER_OF(l, struct call, of_instance);

@@ -4,6 +4,7 @@
  */
 #include <json-c/json_object.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "host/child.h"
@@ -69,6 +70,9 @@ static void put_plugin(json_object *o, const struct plugin *p)
 int child_describe(const char *file)
 {
     struct error e = {0};
+    /* what a constructor may print must not get between the braces */
+    int out = dup(STDOUT_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
     json_object *o = chela_json_new_object();
     chela_json_put_text(o, "file", file);
     struct plugin *p = module_open(file, &e);
@@ -76,7 +80,8 @@ int child_describe(const char *file)
         put_plugin(o, p);
     else
         chela_json_put_text(o, "error", e.text);
-    printf("%s\n", chela_json_text(o, NULL));
+    dprintf(out, "%s\n", chela_json_text(o, NULL));
+    close(out);
     json_object_put(o);
     int status = p ? 0 : 1;
     module_free(p);
