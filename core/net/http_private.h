@@ -12,7 +12,7 @@
 #include <curl/curl.h>
 
 #include "base/list.h"
-#include "net/lines.h"
+#include "base/lines.h"
 #include "net/sse.h"
 
 enum {

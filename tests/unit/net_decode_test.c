@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "net/lines.h"
+#include "base/lines.h"
 #include "net/sse.h"
 
 /* Events as text: name|id|data; one after the other. */

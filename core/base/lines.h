@@ -1,9 +1,9 @@
 /*
  * Decoder of lines (NDJSON, output of processes), fed with bytes cut anywhere. A line ends in LF or
- * CRLF. Used by http.c and core/proc; does no I/O.
+ * CRLF. Used by core/net and core/proc; does no I/O.
  */
-#ifndef NET_LINES_H
-#define NET_LINES_H
+#ifndef BASE_LINES_H
+#define BASE_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>

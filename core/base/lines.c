@@ -1,7 +1,7 @@
 /*
  * Decoder of lines: see lines.h.
  */
-#include "net/lines.h"
+#include "base/lines.h"
 
 #include <string.h>
 
