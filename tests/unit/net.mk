@@ -16,3 +16,7 @@ tests_unit_net_http_test_LDADD = $(net_test_libs)
 unit_tests += tests/unit/net_ws_client_test
 tests_unit_net_ws_client_test_SOURCES = tests/unit/net_ws_client_test.c tests/unit/net_fake.h tests/unit/net_ws_frames.h
 tests_unit_net_ws_client_test_LDADD = $(net_test_libs)
+unit_tests += tests/unit/proc_test
+tests_unit_proc_test_SOURCES = tests/unit/proc_test.c tests/unit/net_peer.h
+tests_unit_proc_test_LDADD = core/libproc.a $(net_test_libs)
+EXTRA_tests_unit_proc_test_DEPENDENCIES = chela-supervise

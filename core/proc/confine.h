@@ -1,0 +1,21 @@
+/*
+ * Confinement of the calling process and all that it starts, by what the kernel offers to anybody:
+ * no_new_privs, Landlock for files, seccomp for the network. Called in the child between fork and
+ * exec, and nowhere else: it can't be undone.
+ */
+#ifndef PROC_CONFINE_H
+#define PROC_CONFINE_H
+
+#include <stdint.h>
+
+#include "proc/supervise.h"
+
+enum { CONFINE_MISSING_FILES = 1, CONFINE_MISSING_NETWORK = 2 };
+
+/* confine: CHELA_CONFINE_*. temporary: a folder that may be written besides /tmp, "" = none. What
+ * the kernel lacks is reported in *ret_missing. -1 with errno: it should have worked and didn't. */
+int confine_apply(uint32_t confine, const char *directory, const char *temporary,
+                  uint32_t *ret_missing);
+int confine_limits(const struct supervise_limits *limits);
+
+#endif
