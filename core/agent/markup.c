@@ -177,6 +177,8 @@ static void text(struct walk *w, const char *p, size_t n)
 
 static void mark(struct walk *w, const char *s)
 {
+    if (!*s)
+        return;
     line_begin(w);
     buf_puts(&w->out, s);
 }

@@ -101,13 +101,13 @@ static void complete(struct routing *r)
         const char *model = agents_text(r->agent, "model");
         if (*model)
             add(r, model, "the agent's model", "agent");
-        for (unsigned i = 0; i < agents_count(r->agent, "fallback"); i++)
-            add(r, agents_item(r->agent, "fallback", i), "fallback of the agent", "agent");
         if (r->count == 0) {
             CLEANUP(freep) char *first = models_first();
             if (first)
                 add(r, first, "the first model that there is", "default");
         }
+        for (unsigned i = 0; i < agents_count(r->agent, "fallback"); i++)
+            add(r, agents_item(r->agent, "fallback", i), "fallback of the agent", "agent");
         sort_by_ability(r);
     }
     if (r->prompt) {

@@ -87,7 +87,7 @@ static struct taken_calls take_calls(const struct turn *t, const struct model_an
                                      struct json_object *content)
 {
     struct taken_calls c = {0};
-    unsigned n = a->call_count;
+    unsigned n = t->closing ? 0 : a->call_count; /* nothing runs after the last call */
     c.calls = xcalloc(n ? n : 1, sizeof *c.calls);
     c.ids = xcalloc(n ? n : 1, sizeof *c.ids);
     c.arguments = xcalloc(n ? n : 1, sizeof *c.arguments);
@@ -290,8 +290,6 @@ void turn_answer(struct turn *t, struct model_answer *a)
     if (refused(t, a))
         return;
     struct json_object *content = json_object_get(a->parts);
-    if (t->closing) /* whatever it calls now doesn't run */
-        a->call_count = 0;
     struct taken_calls calls = take_calls(t, a, content);
     struct journal_message row;
     if (calls.count) {
@@ -356,11 +354,13 @@ static void final_stored(void *owner, const struct error *e)
 {
     struct turn *t = owner;
     t->pending--;
-    if (e && !t->failed_store) {
-        t->failed_store = true;
+    if (e) {
         t->ending = TURN_FAILED;
-        t->failure = *e;
-        error_prefix(&t->failure, "the answer could not be stored");
+        if (!t->failure.class) {
+            t->failure = t->failed_store ? t->store_error : *e;
+            error_prefix(&t->failure, "the answer could not be stored");
+        }
+        t->failed_store = true;
         transcript_forget(t->job->session);
     }
     if (t->failed_store) {

@@ -552,15 +552,17 @@ static bool simpler(struct turn *t, const struct model_answer *a)
 static void call_failed(struct turn *t, struct model_answer *a)
 {
     struct error e = a->detail;
-    health_bad(model_of(t), a->error, e.retry_after_ms);
     if (a->error != CHELA_E_REFUSED)
         stream_rollback(&t->stream);
     log_info("turn", "run %s: %s: %s (%s)", t->job->run, model_of(t), e.text,
              error_class_name(a->error));
     enum remedy remedy = remedy_for(a);
     bool transient = a->error == CHELA_E_RATE || a->error == CHELA_E_OVERLOADED;
-    if (remedy == REMEDY_RETRY && retry_here(t, e.retry_after_ms))
+    if (remedy == REMEDY_RETRY && retry_here(t, e.retry_after_ms)) {
+        health_neutral(model_of(t)); /* it counts once the tries are used up */
         return;
+    }
+    health_bad(model_of(t), a->error, e.retry_after_ms);
     if (remedy == REMEDY_SIMPLER && simpler(t, a)) {
         retry_in(t, 0);
         return;
