@@ -84,11 +84,12 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
                       "VALUES($1,$2,$3,$4,$5,$6,$7,'PENDING',$8)"},
     [SQL_CALL_ASK] = {"call_ask", "W1", "ttt", "",
                       "UPDATE toolcall SET state='APPROVAL_REQUIRED' "
-                      "WHERE pk=$1 AND run=$2 AND id=$3 AND state='PENDING'"},
+                      "WHERE pk=$1 AND run=$2 AND id=$3 "
+                      "AND state IN ('PENDING','APPROVAL_REQUIRED','EXECUTING')"},
     [SQL_CALL_START] = {"call_start", "HW1", "ttttti", "",
                         "UPDATE toolcall SET state='EXECUTING',attempt=attempt+1,hash=$4,"
                         "approval=$5,started=$6 WHERE pk=$1 AND run=$2 AND id=$3 "
-                        "AND state IN ('PENDING','APPROVAL_REQUIRED')"},
+                        "AND state IN ('PENDING','APPROVAL_REQUIRED','EXECUTING')"},
     [SQL_CALL_END] = {"call_end", "HW1", "tttttii", "",
                       "UPDATE toolcall SET state=$4,result=$5,ms=$6,ended=$7 "
                       "WHERE pk=$1 AND run=$2 AND id=$3 AND " OPEN_CALL},
