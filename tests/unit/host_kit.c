@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -270,6 +271,8 @@ void kit_close(void)
 {
     kit_free(kit.in);
     isolate_close();
+    while (waitpid(-1, NULL, 0) > 0)
+        ; /* each child ends once it reads the end of its socket */
     call_close();
     buf_free(&kit.trace);
     assert_int_equal(loop_close(), 0);

@@ -92,7 +92,7 @@ static void do_big(struct chela_inst *in, uint64_t call, size_t bytes)
 static void fired(struct chela_inst *in, void *arg)
 {
     (void)arg;
-    tell(in, "saw", "timer");
+    saw(in, "timer", 0, "");
 }
 
 static void command(struct chela_inst *in, const char *name, uint64_t number, const char *rest)
