@@ -52,6 +52,7 @@ plugins/builtin/table.c: Makefile
 	  printf '    {"%s.a", 0},\n    {"%s_LTX_chela_plugin", &%s_LTX_chela_plugin},\n' $$p $$p $$p; \
 	done; \
 	echo '    {0, 0},'; echo '};'; } >$@
-clean-local:
+clean-local: clean-builtin
+clean-builtin:
 	rm -rf plugins/builtin
 

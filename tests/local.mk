@@ -34,6 +34,7 @@ AM_TESTS_ENVIRONMENT = \
 	CHELA_TEST_PLUGINS='$(CHELA_PLUGINS)'; export CHELA_TEST_PLUGINS; \
 	CHELA_TEST_SANITIZER='$(CHELA_SANITIZER)'; export CHELA_TEST_SANITIZER; \
 	CC='$(CC)'; export CC; \
+	CHELA_TEST_FLAGS='$(ARCH_FLAGS)'; export CHELA_TEST_FLAGS; \
 	ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1$${ASAN_OPTIONS:+:$$ASAN_OPTIONS}"; \
 	export ASAN_OPTIONS; \
 	UBSAN_OPTIONS="print_stacktrace=1$${UBSAN_OPTIONS:+:$$UBSAN_OPTIONS}"; export UBSAN_OPTIONS; \
@@ -41,7 +42,11 @@ AM_TESTS_ENVIRONMENT = \
 
 arch_tests += tests/arch/layers_test.sh tests/arch/lint_test.sh tests/arch/modules_test.sh
 
-.PHONY: check-quick check-long check-arch lint bench check-abi print-arch-flags
+clean-local: clean-arch
+clean-arch:
+	rm -rf arch-objects
+
+.PHONY: clean-arch check-quick check-long check-arch lint bench check-abi print-arch-flags
 # for tests/arch, which compiles on its own
 ARCH_FLAGS = $(CHELA_CPPFLAGS) -I$(abs_builddir) $(JSONC_CFLAGS) $(CONFIG_CFLAGS) $(UV_CFLAGS) \
 	$(MICROHTTPD_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) $(MD4C_CFLAGS) $(PCRE2_CFLAGS)
