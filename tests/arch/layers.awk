@@ -9,6 +9,8 @@ function expand(text,    words, n, i, result) {
     return result
 }
 
+function is_client(path) { return starts(path, "core/cli/") || starts(path, "core/main_client") }
+
 function any(path, prefixes,    words, n, i) {
     n = split(prefixes, words, " ")
     for (i = 1; i <= n; i++)
@@ -24,7 +26,7 @@ function row(file,    i, best, next_letter) {
     best = ""
     for (i = 1; i <= rows; i++) {
         next_letter = substr(file, length(who[i]) + 1, 1)
-        if (starts(file, who[i]) && next_letter !~ /[a-z0-9]/ && length(who[i]) > length(best))
+        if (starts(file, who[i]) && (who[i] !~ /[a-z0-9]$/ || next_letter !~ /[a-z0-9]/) && length(who[i]) > length(best))
             best = who[i]
     }
     # each plugin is a world of its own
@@ -84,7 +86,14 @@ NR == FNR {
 }
 
 $1 == "is" { if (row($2) == "") complain("every file has a row", $2); next }
-$1 == "has" { if (!($3 in home)) home[$3] = $2; else if (!starts($2, "core/main_")) twice[$3] = $2; next }
+# the client, the daemon and each plugin are of their own: a name may stand in several
+$1 == "has" {
+    if (is_client($2))
+        client_home[$3] = $2
+    else if (!starts($2, "plugins/") && (!($3 in home) || !starts($2, "core/main_")))
+        home[$3] = $2
+    next
+}
 $1 == "needs" { need_file[++needs] = $2; need_symbol[needs] = $3; next }
 $1 == "sees" {
     if ($3 !~ /^\//) {
@@ -108,7 +117,9 @@ END {
         s = need_symbol[i]
         if (s in symbol && !any(need_file[i], symbol[s]))
             complain(symbol_rule[s], need_file[i] " calls " s)
-        if (s in home && !starts(need_file[i], "plugins/"))
+        if (is_client(need_file[i]) && s in client_home)
+            edge(need_file[i], client_home[s], s)
+        else if (s in home && !starts(need_file[i], "plugins/"))
             edge(need_file[i], home[s], s)
     }
     print "1.." rules

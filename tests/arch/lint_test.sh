@@ -40,22 +40,16 @@ else
     skip_rule "every C file is laid out by clang-format" "needs version $clang_format_version"
 fi
 
-for f in "${sources[@]}"; do
-    head -n 1 "$f" | grep -q '^/\*' || echo "$f"
-done >"$findings"
+awk 'FNR == 1 && !/^\/\*/ {print FILENAME}' "${sources[@]}" >"$findings"
 rule "a file begins with a comment that says what it owns"
 
-for f in "${headers[@]}"; do
-    guard=$(sed -n 's/^#ifndef \([A-Z0-9_]*_H\)$/\1/p' "$f" | head -n 1)
-    wanted=$(basename "$f" .h | tr 'a-z-' 'A-Z_')_H
-    if [ -z "$guard" ] || ! grep -qx "#define $guard" "$f" || [[ $guard != *"$wanted" ]]; then
-        echo "$f: ${guard:-no guard}, should end in $wanted"
-    fi
-done >"$findings"
-rule "a header has a guard of its own name"
-printf '%s\n' "${headers[@]}" | while read -r f; do sed -n 's/^#ifndef \([A-Z0-9_]*_H\)$/\1/p' "$f" | head -n 1; done |
-    sort | uniq -d >"$findings"
-rule "no two headers share a guard"
+awk 'function check() {if (file != "" && (guard == "" || !defined || substr(guard, length(guard) - length(wanted) + 1) != wanted))
+        print file ": " (guard == "" ? "no guard" : guard) ", should end in " wanted}
+    FNR == 1 {check(); file = FILENAME; guard = ""; defined = 0; wanted = toupper(file); sub(/.*\//, "", wanted); gsub(/[.-]/, "_", wanted)}
+    guard == "" && /^#ifndef [A-Z0-9_]*_H$/ {guard = $2; if (guard in seen) print file ": " guard " is also the guard of " seen[guard]; seen[guard] = file}
+    guard != "" && $1 == "#define" && $2 == guard {defined = 1}
+    END {check()}' "${headers[@]}" >"$findings"
+rule "a header has a guard of its own name, and no other header has it"
 
 grep -nE '\b(json_tokener_parse|json_object_from_f(ile|d)|json_object_to_json_string|json_object_object_get)\b *\(' \
     "${sources[@]}" | grep -v '^sdk/support/' >"$findings"
@@ -89,7 +83,8 @@ pick '^tests/.*\.(sh|c)$' | xargs -r grep -nE '(127\.0\.0\.1|localhost):[1-9][0-
 rule "no test uses a fixed port"
 
 if command -v shellcheck >/dev/null; then
-    mapfile -t scripts < <(for f in "${files[@]}"; do head -c 20 "$f" | head -n 1 | grep -qaE '^#!/bin/(ba)?sh' && echo "$f"; done)
+    mapfile -t others < <(pick '^tests/lib/[a-z-]+$|^tests/[a-z]+/run$')
+    mapfile -t scripts < <(awk 'FNR == 1 && /^#!\/bin\/(ba)?sh/ {print FILENAME}' "${texts[@]}" "${others[@]}" | sort -u)
     shellcheck -x -S warning -f gcc "${scripts[@]}" >"$findings" 2>&1
     rule "shell scripts pass shellcheck"
 else

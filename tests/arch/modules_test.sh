@@ -12,7 +12,10 @@ point() { # RESULT NAME
 }
 
 # A sanitizer and the C run time put names of their own into a program.
-exported() { nm -D --defined-only "$1" | awk '{print $NF}' | grep -v -E '^(__asan_|__ubsan_|__tsan_|__odr_asan|_IO_stdin_used$|std(in|out|err)@|stdin$|stdout$|stderr$|optarg|optind|opterr|environ|__environ|_environ)' ; }
+exported() {
+    nm -D --defined-only "$1" | awk '{print $NF}' |
+        grep -v -E '@GLIBC|^(__asan_|__ubsan_|__tsan_|__odr_asan|_IO_stdin_used$|__bss_start$|_edata$|_end$)'
+}
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 
 for plugin in ${CHELA_TEST_PLUGINS:-}; do
