@@ -20,3 +20,6 @@ unit_tests += tests/unit/proc_test
 tests_unit_proc_test_SOURCES = tests/unit/proc_test.c tests/unit/net_peer.h
 tests_unit_proc_test_LDADD = core/libproc.a $(net_test_libs)
 EXTRA_tests_unit_proc_test_DEPENDENCIES = chela-supervise
+unit_tests += tests/unit/net_tls_test
+tests_unit_net_tls_test_SOURCES = tests/unit/net_tls_test.c tests/unit/net_fake.h tests/unit/net_ws_frames.h
+tests_unit_net_tls_test_LDADD = $(net_test_libs) -lssl -lcrypto
