@@ -27,8 +27,9 @@ struct ws {
     struct buf early; /* bytes that came behind the head of the upgrade */
     bool ended;       /* the other side has closed, or reading failed */
     int failure;      /* errno of that, 0: it was orderly */
+    bool in_close;    /* the frame that is coming is a close frame */
     unsigned close_code;
-    struct buf close_reason;
+    struct buf close_frame; /* its payload: code and reason */
     ws_message_fn *message;
     void *arg;
 };
@@ -93,19 +94,43 @@ static int mask(wslay_event_context_ptr wslay, uint8_t *bytes, size_t length, vo
     return 0;
 }
 
+/* Close frames are read here and not from on_msg_recv: wslay 1.1 takes the codes that were
+ * registered after the RFC (1012, "service restart") for an error and tells nobody. */
+static void frame_begins(wslay_event_context_ptr wslay,
+                         const struct wslay_event_on_frame_recv_start_arg *in, void *arg)
+{
+    struct ws *ws = arg;
+    (void)wslay;
+    ws->in_close = in->opcode == WSLAY_CONNECTION_CLOSE;
+}
+
+static void frame_goes_on(wslay_event_context_ptr wslay,
+                          const struct wslay_event_on_frame_recv_chunk_arg *in, void *arg)
+{
+    struct ws *ws = arg;
+    (void)wslay;
+    if (ws->in_close && ws->close_frame.n + in->data_length <= 125) {
+        buf_add(&ws->close_frame, in->data, in->data_length);
+    }
+}
+
+static void frame_ends(wslay_event_context_ptr wslay, void *arg)
+{
+    struct ws *ws = arg;
+    (void)wslay;
+    if (ws->in_close && ws->close_code == 0) {
+        const unsigned char *code = (const unsigned char *)ws->close_frame.p;
+        ws->close_code =
+            ws->close_frame.n < 2 ? WSLAY_CODE_NO_STATUS_RCVD : (unsigned)code[0] << 8 | code[1];
+    }
+}
+
 static void arrived(wslay_event_context_ptr wslay, const struct wslay_event_on_msg_recv_arg *in,
                     void *arg)
 {
     struct ws *ws = arg;
     (void)wslay;
-    if (in->opcode == WSLAY_CONNECTION_CLOSE) {
-        ws->close_code = in->status_code;
-        buf_clear(&ws->close_reason);
-        if (in->msg_length > 2) {
-            clean_append_line(&ws->close_reason, (const char *)in->msg + 2, in->msg_length - 2,
-                              120);
-        }
-    } else if (in->opcode == WSLAY_TEXT_FRAME) {
+    if (in->opcode == WSLAY_TEXT_FRAME) {
         ws->message(ws->arg, (const char *)in->msg, in->msg_length);
     }
 }
@@ -251,6 +276,9 @@ struct ws *ws_open(const char *host, unsigned port, unsigned timeout_ms, ws_mess
         .recv_callback = receive,
         .send_callback = transmit,
         .genmask_callback = mask,
+        .on_frame_recv_start_callback = frame_begins,
+        .on_frame_recv_chunk_callback = frame_goes_on,
+        .on_frame_recv_end_callback = frame_ends,
         .on_msg_recv_callback = arrived,
     };
     uint64_t deadline = clock_ticks_ms() + timeout_ms;
@@ -289,7 +317,7 @@ void ws_close(struct ws *ws)
     }
     close(ws->fd);
     buf_free(&ws->early);
-    buf_free(&ws->close_reason);
+    buf_free(&ws->close_frame);
     free(ws);
 }
 
@@ -310,9 +338,14 @@ static int ended(const struct ws *ws, struct error *e)
                          WS_MESSAGE_LIMIT);
     }
     if (ws->close_code != 0) {
-        struct buf reason = ws->close_reason;
-        return error_set(e, CHELA_E_GONE, "the gateway closed the connection (%u%s%s)",
-                         ws->close_code, reason.n > 0 ? ": " : "", buf_text(&reason));
+        struct buf reason = {0};
+        if (ws->close_frame.n > 2) {
+            clean_append_line(&reason, ws->close_frame.p + 2, ws->close_frame.n - 2, 120);
+        }
+        error_set(e, CHELA_E_GONE, "the gateway closed the connection (%u%s%s)", ws->close_code,
+                  reason.n > 0 ? ": " : "", buf_text(&reason));
+        buf_free(&reason);
+        return -1;
     }
     if (ws->failure != 0) {
         return error_set(e, CHELA_E_GONE, "the connection to the gateway broke: %s",
@@ -326,7 +359,8 @@ int ws_service(struct ws *ws, struct error *e)
     int received = wslay_event_recv(ws->wslay);
     int sent = received == 0 ? wslay_event_send(ws->wslay) : 0;
     if (received != 0 || sent != 0 || ws->close_code != 0 ||
-        wslay_event_get_close_received(ws->wslay) || !wslay_event_get_read_enabled(ws->wslay)) {
+        wslay_event_get_close_received(ws->wslay) || wslay_event_get_close_sent(ws->wslay) ||
+        !wslay_event_get_read_enabled(ws->wslay)) {
         wslay_event_send(ws->wslay); /* the close frame that answers */
         ws->ended = true;
         return ended(ws, e);
