@@ -1,6 +1,6 @@
 /*
  * chela-child: a plugin's own process. Started by the daemon (run) for plugins that are isolated,
- * and by whoever wants to look into a file without opening it in its own process (describe).
+ * and by whoever wants to look into a file without opening it in its own process (describe, check).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 static int usage(void)
 {
     fputs("usage: chela-child run FILE FD [info|debug]\n"
-          "       chela-child describe FILE\n",
+          "       chela-child describe FILE\n"
+          "       chela-child check FILE\n",
           stderr);
     return 64;
 }
@@ -36,5 +37,7 @@ int main(int argc, char **argv)
         return run(argv + 2, argc - 2);
     if (argc == 3 && strcmp(argv[1], "describe") == 0)
         return child_describe(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "check") == 0)
+        return child_check(argv[2]);
     return usage();
 }

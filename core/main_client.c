@@ -66,6 +66,12 @@ static void print_commands(FILE *out)
 
 static int cmd_help(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--commands") == 0) { /* for completion */
+        for (size_t i = 0; i < COMMANDS; i++) {
+            puts(commands[i].name);
+        }
+        return EXIT_OK;
+    }
     if (argc == 2 && argv[1][0] != '-') {
         char help[] = "--help";
         char *words[] = {argv[1], help, NULL};

@@ -5,22 +5,27 @@ _chela() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=
     COMPREPLY=()
     case $previous in
-    --session) words=$(chela sessions list --keys 2>/dev/null) ;;
+    --session | -s) words=$(chela sessions list --keys 2>/dev/null) ;;
     --model) words=$(chela models --names 2>/dev/null) ;;
-    --config | --log-file)
+    --config | -c | check | info | trust)
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
+    export | reset | delete | set) words=$(chela sessions list --keys 2>/dev/null) ;;
+    allow-once | allow-always | deny)
+        words=$(chela approvals list --json 2>/dev/null | grep -oE '"id":"[^"]*"' | cut -d '"' -f 4)
+        ;;
     chela)
         words=$(chela help --commands 2>/dev/null)
-        words=${words:-agent approvals chat config doctor gateway help plugin reload sessions status trace trust version}
+        words=${words:-agent approvals chat config doctor gateway health help logs models plugin reload route sessions status trace trust version}
         ;;
     *)
         case ${COMP_WORDS[1]} in
-        config) words="check show" ;;
-        plugin) words="check list options" ;;
-        sessions) words="export list set show" ;;
-        approvals) words="approve deny list" ;;
+        config) words="check path show" ;;
+        plugin) words="check info list options" ;;
+        sessions) words="delete export list reset set" ;;
+        approvals) words="allow-always allow-once deny list" ;;
+        help) words=$(chela help --commands 2>/dev/null) ;;
         *) ;;
         esac
         if [[ $current == -* ]]; then

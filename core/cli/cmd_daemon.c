@@ -24,6 +24,14 @@ static void add(struct words *words, const char *word)
     }
 }
 
+static void add_value(struct words *words, const char *option, const char *value)
+{
+    if (value != NULL) {
+        add(words, option);
+        add(words, value);
+    }
+}
+
 static void add_common(struct words *words, const struct common *common)
 {
     if (common->config != NULL) {
@@ -38,13 +46,14 @@ static void add_common(struct words *words, const struct common *common)
 int cmd_gateway(int argc, char **argv)
 {
     struct common common = {0};
-    bool check = false, debug = false;
-    const char *format = NULL, *ready = NULL;
+    bool check = false, verbose = false;
+    const char *port = NULL, *address = NULL, *ready = NULL;
     const struct option_row rows[] = {
         {'\0', "check", NULL, "read the configuration, tell what is wrong with it, and exit",
          &check, NULL},
-        {'\0', "debug", NULL, "log more", &debug, NULL},
-        {'\0', "log-format", "FORMAT", "plain, journal or json", NULL, &format},
+        {'\0', "port", "NUMBER", "listen on this port instead of the configured one", NULL, &port},
+        {'\0', "bind", "ADDRESS", "loopback, lan or an address", NULL, &address},
+        {'v', "verbose", NULL, "log more", &verbose, NULL},
         {'\0', "ready-fd", "NUMBER", "write a line to this descriptor once it listens", NULL,
          &ready},
         {0},
@@ -65,17 +74,12 @@ int cmd_gateway(int argc, char **argv)
     if (check) {
         add(&words, "--check");
     }
-    if (debug) {
-        add(&words, "--debug");
+    if (verbose) {
+        add(&words, "--verbose");
     }
-    if (format != NULL) {
-        add(&words, "--log-format");
-        add(&words, format);
-    }
-    if (ready != NULL) {
-        add(&words, "--ready-fd");
-        add(&words, ready);
-    }
+    add_value(&words, "--port", port);
+    add_value(&words, "--bind", address);
+    add_value(&words, "--ready-fd", ready);
     words.word[0] = "chelad";
     return become(&common, words.word);
 }

@@ -98,7 +98,7 @@ static int inspect(const struct common *common, const char *verb, const char *fi
         free(message);
         return status;
     }
-    const char *words[] = {"chela-child", verb, resolved, common->json ? "--json" : NULL, NULL};
+    const char *words[] = {"chela-child", verb, resolved, NULL};
     return become(common, words);
 }
 
@@ -126,10 +126,10 @@ int cmd_plugin(int argc, char **argv)
         return ask(&common, "chela.plugins.options", params, print_options_of);
     }
     if (name != NULL && strcmp(verb, "info") == 0) {
-        return inspect(&common, "describe", name);
+        return inspect(&common, "describe", name); /* JSON, with or without --json */
     }
     if (name != NULL && strcmp(verb, "check") == 0) {
-        return inspect(&common, "check", name);
+        return inspect(&common, common.json ? "describe" : "check", name);
     }
     return output_failure(&common, "usage", "see chela plugin --help", EXIT_USAGE);
 }

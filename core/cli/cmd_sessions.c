@@ -22,7 +22,7 @@ static void print_session(json_object *row)
 }
 
 /* All pages, each row printed as it comes. */
-static int list(const struct common *common)
+static int list(const struct common *common, bool keys)
 {
     struct place place;
     struct client client = {0};
@@ -43,7 +43,9 @@ static int list(const struct common *common)
         json_object *rows = chela_json_array(payload, "sessions");
         size_t count = chela_json_length(rows);
         for (size_t i = 0; i < count; i++) {
-            if (common->json) {
+            if (keys) {
+                output_line(output_field(chela_json_at(rows, i), "key", ""));
+            } else if (common->json) {
                 output_json(chela_json_at(rows, i));
             } else {
                 print_session(chela_json_at(rows, i));
@@ -149,7 +151,9 @@ int cmd_sessions(int argc, char **argv)
 {
     struct common common = {0};
     const char *instructions = NULL, *label = NULL, *model = NULL;
+    bool keys = false;
     const struct option_row rows[] = {
+        {'\0', "keys", NULL, "list: only the keys, one a line", &keys, NULL},
         {'i', "instructions", "TEXT", "set: what the model is told in this session; \"\" for none",
          NULL, &instructions},
         {'l', "label", "TEXT", "set: its name in lists; \"\" for none", NULL, &label},
@@ -171,7 +175,7 @@ int cmd_sessions(int argc, char **argv)
     const char *verb = count > 0 ? arguments[0] : "list";
     const char *key = count > 1 ? arguments[1] : NULL;
     if (strcmp(verb, "list") == 0 && key == NULL) {
-        return list(&common);
+        return list(&common, keys);
     }
     if (key != NULL && strcmp(verb, "export") == 0) {
         return export(&common, key);

@@ -44,15 +44,21 @@ static void print_runs(json_object *runs)
     }
 }
 
+/* "provider/model" */
+static void model_name(json_object *model, char *out, size_t size)
+{
+    const char *id = output_field(model, "id", "?"),
+               *provider = output_field(model, "provider", "");
+    bool whole = provider[0] == '\0' || strchr(id, '/') != NULL;
+    snprintf(out, size, "%s%s%s", whole ? "" : provider, whole ? "" : "/", id);
+}
+
 static void print_models(json_object *models, const char *first)
 {
     for (size_t i = 0; i < chela_json_length(models); i++) {
         json_object *model = chela_json_at(models, i);
-        const char *id = output_field(model, "id", "?"),
-                   *provider = output_field(model, "provider", "");
         char name[256], window[32] = "";
-        bool whole = provider[0] == '\0' || strchr(id, '/') != NULL;
-        snprintf(name, sizeof name, "%s%s%s", whole ? "" : provider, whole ? "" : "/", id);
+        model_name(model, name, sizeof name);
         int64_t tokens = chela_json_int(model, "contextWindow", 0);
         if (tokens > 0) {
             snprintf(window, sizeof window, "%lld tokens", (long long)tokens);
@@ -154,13 +160,45 @@ static void print_models_list(json_object *payload)
     print_models(chela_json_array(payload, "models"), NULL);
 }
 
+static void print_names(json_object *payload)
+{
+    json_object *models = chela_json_array(payload, "models");
+    for (size_t i = 0; i < chela_json_length(models); i++) {
+        char name[256];
+        model_name(chela_json_at(models, i), name, sizeof name);
+        output_line(name);
+    }
+}
+
 int cmd_models(int argc, char **argv)
 {
-    static const struct command_line line = {
+    struct common common = {0};
+    bool names = false;
+    const struct option_row rows[] = {
+        {'\0', "names", NULL, "only the names, one a line", &names, NULL},
+        {0},
+    };
+    const struct command_line line = {
         .synopsis = "models [OPTION...]",
         .summary = "Lists the models that the gateway can use.",
+        .rows = rows,
     };
-    return ask_and_print(&line, argc, argv, "models.list", print_models_list);
+    char **arguments;
+    int count, status;
+    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+        return status;
+    }
+    json_object *payload = NULL;
+    status = output_ask(&common, "models.list", NULL, &payload);
+    if (status == EXIT_OK && names) {
+        print_names(payload);
+    } else if (status == EXIT_OK && common.json) {
+        output_json(payload);
+    } else if (status == EXIT_OK) {
+        print_models_list(payload);
+    }
+    json_object_put(payload);
+    return status;
 }
 
 /* ---- logs ---- */

@@ -87,3 +87,20 @@ int child_describe(const char *file)
     module_free(p);
     return status;
 }
+
+int child_check(const char *file)
+{
+    struct error e = {0};
+    struct plugin *p = module_open(file, &e);
+    if (!p) {
+        fprintf(stderr, "%s\n", e.text);
+        return 1;
+    }
+    printf("%s is good: %s %s\n", file, p->name, p->version);
+    for (uint32_t i = 0; i < p->type_count; i++) {
+        const struct chela_iface *iface = &p->types[i].iface;
+        printf("  type %s: %s\n", iface->type, iface->summary ? iface->summary : "");
+    }
+    module_free(p);
+    return 0;
+}
