@@ -46,12 +46,15 @@ const struct chela_iface *instance_iface(const struct instance *in);
 const char *instance_option(const struct instance *in, const char *path);
 int64_t instance_number(const struct instance *in, const char *path);
 
-/* The snapshot itself, for the secrets that core/net fills in; NULL before the instance is opened. */
+/* The snapshot itself, for the secrets that core/net fills in; NULL before the instance is opened.
+ */
 struct options;
 const struct options *instance_options(const struct instance *in);
 
 /* The instance of that name that has the role and is running or could be; NULL if none. */
 struct instance *instance_find(enum role role, const char *name);
+/* An instance stays a valid pointer until the program ends, also when it was taken out of the
+ * configuration; its state is INSTANCE_CLOSED then, and calls to it end with CHELA_E_GONE. */
 /* All instances with a role, in the order of the configuration: for (in = NULL; (in =
  * instance_next(role, in));) */
 struct instance *instance_next(enum role role, struct instance *before);
@@ -70,5 +73,7 @@ void published_release(const struct published *p);
 void instance_on_change(void (*fn)(struct instance *in, uint32_t what)); /* what 0: its state */
 
 const char *instance_state_name(enum instance_state s);
+/* What was given up or left behind: contract errors of the instance so far. */
+uint64_t instance_broken_rules(const struct instance *in);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include <chela/chela.h>
 
+#include "base/error.h"
 #include "base/list.h"
 #include "host/instance.h"
 #include "host/queue.h"
@@ -79,10 +80,23 @@ struct instance {
     /* local.c: handles that are alive, to be counted and ended at close */
     struct link timers, watches;
     unsigned timer_count, watch_count, work_count;
-    bool released; /* closed; freed when the last work on a pool thread has ended */
+    void (*workless)(void *in); /* NULL, or told when the last job on a pool thread has ended */
+    bool released;              /* closed; freed when the last work on a pool thread has ended */
 
-    /* instance.c */
+    /* instance.c, life.c, registry.c */
     struct published *published[PUBLISHED_KINDS];
+    const char *section;   /* "providers" */
+    char *origin;          /* "FILE:LINE" or "default" */
+    bool embedded;         /* exists without configuration */
+    char *said;            /* its last error line in the log: the reason when `open` fails */
+    struct options **kept; /* snapshots that were replaced; their texts are good until close */
+    size_t kept_count;
+    void (*after)(struct instance *in, const struct error *e);   /* the step that is under way */
+    void (*brought)(struct instance *in, const struct error *e); /* registry_bring_up's end */
+    bool awaited;        /* the others' start waits for it */
+    unsigned attempts;   /* starts that failed, one after the other */
+    uint64_t retry;      /* timer of the next one */
+    uint64_t work_limit; /* timer: how long its close waits for jobs that still run */
 };
 
 static inline struct instance *instance_of(struct chela_inst *in)

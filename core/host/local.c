@@ -50,7 +50,7 @@ static struct instance *still_open(uint32_t number)
 
 static void log_from_plugin(struct chela_inst *inst, uint32_t level, const char *line)
 {
-    const struct instance *in = instance_of(inst);
+    struct instance *in = instance_of(inst);
     char who[160];
     enum log_level as = level <= CHELA_ERR    ? LOG_ERROR
                         : level <= CHELA_WARN ? LOG_WARNING
@@ -58,6 +58,10 @@ static void log_from_plugin(struct chela_inst *inst, uint32_t level, const char 
                                               : LOG_DEBUG;
     snprintf(who, sizeof who, "%s/%s", in->type->plugin->name, in->name);
     log_line(as, who, "%s", line ? line : "");
+    if (as == LOG_ERROR && line && loop_on_thread()) {
+        free(in->said);
+        in->said = xprintf("%.500s", line);
+    }
 }
 
 static struct chela_str option(struct chela_inst *inst, const char *path)
@@ -223,6 +227,8 @@ static void instance_memory_free(struct instance *in)
 {
     free(in->name);
     free(in->why);
+    free(in->said);
+    free(in->origin);
     free(in);
 }
 
@@ -237,6 +243,8 @@ static void work_done(void *arg)
             w->done(&in->inst, w->arg);
             callback_leave(in, "end of work", entered);
         }
+        if (in->work_count == 0 && in->workless)
+            in->workless(in);
     } else if (in->work_count == 0 && in->released) {
         instance_memory_free(in);
     }

@@ -175,9 +175,10 @@ static const struct settings_type *type_of(const struct met *m, const char *type
 {
     struct nearest near = {.wanted = type};
     struct buf known = {0};
-    for (size_t i = 0; i < m->plugin->type_count; i++) {
+    for (size_t i = 0; i < m->plugin->type_count; i++)
         if (strcmp(m->types[i].type, type) == 0)
             return &m->types[i];
+    for (size_t i = 0; i < m->plugin->type_count; i++) {
         nearest_offer(&near, m->types[i].type);
         buf_printf(&known, "%s%s", i ? ", " : "", m->types[i].type);
     }

@@ -90,6 +90,17 @@ static void check_gateway(const struct checking *c)
         complain(c, "gateway.auth.mode", "\"password\" wants gateway.auth.password");
 }
 
+static void check_folders(const struct checking *c)
+{
+    int64_t n = settings_number(c->settings, "plugins.path");
+    for (int64_t i = 0; i < n; i++) {
+        CLEANUP(freep) char *path = xprintf("plugins.path.%lld", (long long)i);
+        const char *folder = settings_text(c->settings, path);
+        if (*folder && *folder != '/')
+            complain(c, path, "\"%s\" is not an absolute path", folder);
+    }
+}
+
 /* ---- references ---- */
 
 static bool is_alias(const struct settings *s, const char *name)
@@ -182,4 +193,5 @@ void settings_check(const struct settings *s, bool typed, struct buf *errors)
                 check_reference(&c, in->options->entries[k], prefix);
     }
     check_gateway(&c);
+    check_folders(&c);
 }

@@ -21,3 +21,10 @@ unit_tests += tests/unit/module_test
 tests_unit_module_test_LDADD = $(TEST_LIBS) $(TWINS)
 EXTRA_tests_unit_module_test_DEPENDENCIES = $(BAD_PLUGINS) $(TWINS)
 CLEANFILES += $(BAD_PLUGINS) $(TWINS) tests/plugin/bad/*.part.o
+
+# A plugin for the registry's tests.
+tests/plugin/life/tool_life.so: tests/plugin/life/tool_life.c $(chelainclude_HEADERS)
+	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) $(PLUGIN_CPPFLAGS) $(CHELA_CFLAGS) $(CFLAGS) -fPIC $(SANITIZE) -shared -o $@ $<
+unit_tests += tests/unit/registry_test
+EXTRA_tests_unit_registry_test_DEPENDENCIES = tests/plugin/life/tool_life.so
+CLEANFILES += tests/plugin/life/tool_life.so

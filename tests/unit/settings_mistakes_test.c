@@ -95,6 +95,8 @@ static void each_mistake_names_file_line_and_remedy(void **state)
         {"@include \"none.conf\"\n", "etc/chela.conf:1: cannot open include file (the name is "
                                      "relative to this file's folder; for all files of a folder "
                                      "use conf.d/)\n"},
+        {"plugins : { path = [\"lib/x\"]; };",
+         "etc/chela.conf:1: plugins.path.0: \"lib/x\" is not an absolute path\n"},
         {"plugins : { defaults = [\"../x\"]; };",
          "etc/chela.conf:1: plugins.defaults: \"../x\" can't be a module's name\n"},
     };
