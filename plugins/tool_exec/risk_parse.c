@@ -49,6 +49,9 @@ static bool read_body(struct parser *parser, const struct heredoc *heredoc)
             parser->at = stop ? end + 1 : end;
             return true;
         }
+        if (!heredoc->quoted && end > line && parser->text[end - 1] == '\\')
+            return risk_fail(parser->run,
+                             "a here-document with joined lines, which may hide its end");
         line = end + 1;
     }
     return risk_fail(parser->run, "a here-document that doesn't end");
@@ -218,7 +221,10 @@ static bool trailing_redirections(struct parser *parser)
     return command.redirection_count == 0 || risk_judge(parser->run, &command);
 }
 
-/* [[ ... ]]: its words are weighed as those of a test. */
+/*
+ * [[ ... ]]: weighed as a test, if it holds words only. To a shell that doesn't know it (dash), "[[
+ * a && rm x ]]" is two commands and "[[ a > b ]]" writes a file.
+ */
 static bool double_brackets(struct parser *parser, const struct word *first)
 {
     struct command command = {0};
@@ -226,13 +232,8 @@ static bool double_brackets(struct parser *parser, const struct word *first)
     append(parser->run, &command.words, &command.count, first);
     for (;;) {
         skip_blanks(parser);
-        char c = look(parser, 0);
-        if (parser->at >= parser->length || c == '\n' || c == ';')
-            return risk_fail(parser->run, "a [[ that doesn't end");
-        if (risk_ends_word(c)) {
-            parser->at++;
-            continue;
-        }
+        if (parser->at >= parser->length || risk_ends_word(look(parser, 0)))
+            return risk_fail(parser->run, "a [[ that holds more than words");
         if (!risk_read_word(parser, &word))
             return false;
         append(parser->run, &command.words, &command.count, &word);

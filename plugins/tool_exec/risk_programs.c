@@ -16,11 +16,11 @@ const char *const risk_programs[] = {
     "uptime,free,nproc,arch low",
     "lscpu,lsblk,lsusb,lspci,lsmod,ps,pgrep,pidof,pstree,tty,locale,getent,printenv,cal,lsof,netstat,vmstat,"
     "iostat,sensors low",
-    "md5sum,sha1sum,sha224sum,sha256sum,sha384sum,sha512sum,b2sum,cksum,sum,od,hexdump,strings,size,nm,base64,"
-    "base32,zcat,bzcat,xzcat,zstdcat,zgrep low",
-    "grep,egrep,fgrep,jq,bc,sleep,which,whereis,sync,clear,objdump,readelf,ldd,cmark low",
+    "md5sum,sha1sum,sha224sum,sha256sum,sha384sum,sha512sum,b2sum,cksum,sum,od,hexdump,strings,base64,base32,"
+    "zcat,bzcat,xzcat,zstdcat,zgrep low",
+    "grep,egrep,fgrep,jq,bc,sleep,which,whereis,sync,clear,readelf low",
+    "nm,size,objdump low high=--plugin",
     "ldd high -- may run the program that it looks at",
-    "sync,sleep low",
     "uniq low value=-f,-s,-w most=1",
     "xxd low value=-l,-s,-c,-g,-o,-n most=1",
     "rg low high=--pre,--hostname-bin",
@@ -28,7 +28,7 @@ const char *const risk_programs[] = {
     "sort low medium=-o,--output high=--compress-program value=-k,-t,-S,-T,--key,--field-separator,"
     "--buffer-size,--parallel paths=all",
     "shuf low medium=-o,--output value=-n,-i paths=all",
-    "tree low medium=-o value=-L,-P,-I,-H,-T paths=all",
+    "tree low medium=-o,-R value=-L,-P,-I,-H,-T paths=all",
     "file low medium=-C,--compile",
     "ss low high=-K,--kill",
     "date low high=-s,--set,0*,1*,2*,3*,4*,5*,6*,7*,8*,9* value=-d,--date,-r,--reference,-f,--file",
@@ -43,7 +43,7 @@ const char *const risk_programs[] = {
     "sed low sed free=-n,-E,-r,-s,-u,-z,--quiet,--silent,--posix,--regexp-extended,--separate,--unbuffered,"
     "--null-data,--debug,--sandbox,--version,--help",
     "awk,gawk,mawk,nawk low awk value=-F,-v free=--version,-V",
-    "yq low medium=-i,--inplace,-s,--split-exp paths=all",
+    "yq low high=--security* medium=-i,--inplace,-s,--split-exp paths=all",
     "less,more,most,man,info,top,htop,nano,pico medium high=+*,-P,--pager,-H,--html,-o,-O,-k,-K,--lesskey*,"
     "--log-file,--LOG-FILE,-f,--rcfile,--speller paths=all -- works on the screen, where keys can do more",
     "dig,host,nslookup,whois,ping,ping6,traceroute,tracepath,mtr medium -- asks the network",
@@ -130,9 +130,9 @@ const char *const risk_programs[] = {
     "cargo high sub low=--version,-V free=-v,-q,--verbose,--quiet,--offline,--locked,--frozen -- a subcommand "
     "that isn't known",
     "cargo/build,cargo/b,cargo/check,cargo/c,cargo/test,cargo/t,cargo/run,cargo/r,cargo/bench,cargo/doc,"
-    "cargo/fmt,cargo/clippy,cargo/clean,cargo/add,cargo/remove,cargo/update,cargo/fetch,cargo/new,cargo/init "
-    "medium high=--config -- runs the project's own steps",
-    "cargo/tree,cargo/metadata,cargo/pkgid,cargo/version low high=--config",
+    "cargo/fmt,cargo/clippy,cargo/clean,cargo/add,cargo/remove,cargo/update,cargo/fetch,cargo/new,cargo/init,"
+    "cargo/tree,cargo/metadata,cargo/pkgid medium high=--config -- runs the project's own steps",
+    "cargo/version low high=--config",
     "go high sub low=version -- a subcommand that isn't known",
     "go/build,go/test,go/vet,go/run,go/fmt,go/mod,go/get,go/generate,go/clean medium high=-exec,-toolexec,"
     "-vettool,-overlay,--exec,--toolexec -- runs the project's own steps",
@@ -211,8 +211,8 @@ const char *const risk_programs[] = {
     "systemctl/status,systemctl/is-active,systemctl/is-enabled,systemctl/is-failed,systemctl/list-units,"
     "systemctl/list-unit-files,systemctl/list-timers,systemctl/show,systemctl/cat,systemctl/get-default low "
     "high=-H,--host,-M,--machine",
-    "journalctl low high=--vacuum*,--rotate,--flush,--sync,--relinquish-var,--smart-relinquish-var,"
-    "--setup-keys,--update-catalog,--root,-D,--directory",
+    "journalctl low medium=--cursor-file high=--vacuum*,--rotate,--flush,--sync,--relinquish-var,"
+    "--smart-relinquish-var,--setup-keys,--update-catalog,--root,-D,--directory",
     "apt,apt-get,aptitude,dnf,yum,zypper,apk,pacman,brew,snap,flatpak,nix,nix-env,emerge,port,rpm high sub -- "
     "changes what is installed",
     "apt/list,apt/show,apt/search,apt/policy,apt/depends,apt/rdepends,dnf/list,dnf/info,dnf/search,yum/list,"

@@ -247,7 +247,8 @@ static bool double_quotes(struct builder *b)
 /* $'...': the escapes whose value is plain; the others aren't guessed. */
 static bool ansi_quotes(struct builder *b)
 {
-    static const char names[] = "abefnrtv\\'\"?E", means[] = "\a\b\033\f\n\r\t\v\\'\"?\033";
+    /* Not \', which ends the quotes for a shell that doesn't know this form. */
+    static const char names[] = "abefnrtv\\\"?E", means[] = "\a\b\033\f\n\r\t\v\\\"?\033";
     struct parser *parser = b->parser;
     for (parser->at += 2; look(parser, 0) != '\'';) {
         char c = look(parser, 0), next = look(parser, 1);
