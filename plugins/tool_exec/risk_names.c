@@ -100,9 +100,8 @@ bool risk_is_sensitive(const char *path)
     squeeze(path, plain, sizeof plain);
     if (in_list(plain, quiet))
         return false;
-    if (strcmp(plain, "/") == 0 || strcmp(plain, "~") == 0 || strcmp(plain, "~/") == 0 ||
-        begins(plain, "/var/tmp/"))
-        return !begins(plain, "/var/tmp/") || strstr(plain, "..");
+    if (strcmp(plain, "/") == 0 || strcmp(plain, "~") == 0 || strcmp(plain, "~/") == 0)
+        return true;
     for (size_t i = 0; folders[i]; i++) {
         size_t length = strlen(folders[i]);
         if (begins(plain, folders[i]) && (plain[length] == '\0' || plain[length] == '/'))
