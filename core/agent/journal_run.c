@@ -112,6 +112,7 @@ void journal_run_start(struct journal_run *r, const char *agent, uint64_t plan_r
     json_object_put(consumed);
     run_join(r, &b->ops, 0);
     add_messages(&b->ops, r, messages, count);
+    r->started = true;
     batch_send(b, fn, owner);
 }
 
@@ -182,6 +183,7 @@ void journal_approval_ask(struct journal_run *r, const struct journal_approval *
     ops_int(&b->ops, clock_now_ms());
     key(&b->ops, SQL_CALL_ASK, r);
     ops_text(&b->ops, a->call);
+    ops_int(&b->ops, !r->started);
     r->asked = true;
     batch_send(b, fn, owner);
 }
@@ -211,12 +213,14 @@ void journal_call_start(struct journal_run *r, const char *call, const char *app
         ops_text(&b->ops, approval);
         ops_text(&b->ops, hash);
         ops_int(&b->ops, now);
+        ops_int(&b->ops, !r->started);
     }
     key(&b->ops, SQL_CALL_START, r);
     ops_text(&b->ops, call);
     ops_text(&b->ops, hash);
     ops_text(&b->ops, approval);
     ops_int(&b->ops, now);
+    ops_int(&b->ops, !r->started); /* found after a restart: may be repeated */
     batch_send(b, fn, owner);
 }
 

@@ -1,13 +1,25 @@
 # The store's conformance suite and what belongs to it. `conformance PLUGIN.so OPTION=VALUE ...` runs it on any store.
 store_fake = tests/store/fake.c tests/store/fake.h
+store_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS) $(SQLITE_CFLAGS)
 store_libs = core/libbase.a sdk/support/libsupport.la $(JSONC_LIBS) $(CMOCKA_LIBS) $(CRYPTO_LIBS) -lpthread -ldl
+# the journal without the host: bridge.c stands in for its calls
+journal_sources = $(store_fake) tests/store/bridge.c tests/store/bridge.h
+journal_libs = core/libagent.a core/libhost.a $(store_libs) $(UV_LIBS)
 
 if PLUGIN_store_sqlite
-plugin_tests += tests/store/conformance
-tsan_tests += tests/store/conformance
+plugin_tests += tests/store/conformance tests/store/journal_store_test
+tsan_tests += tests/store/conformance tests/store/journal_store_test
 endif
+unit_tests += tests/store/journal_chain_test
+
 tests_store_conformance_SOURCES = $(store_fake) tests/store/suite.c tests/store/suite.h \
 	tests/store/conformance.c tests/store/conformance_values.c tests/store/conformance_blobs.c \
 	tests/store/conformance_crash.c
-tests_store_conformance_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
+tests_store_conformance_CPPFLAGS = $(store_cppflags)
 tests_store_conformance_LDADD = $(store_libs)
+tests_store_journal_chain_test_SOURCES = tests/store/journal_chain_test.c $(journal_sources)
+tests_store_journal_chain_test_CPPFLAGS = $(store_cppflags)
+tests_store_journal_chain_test_LDADD = $(journal_libs)
+tests_store_journal_store_test_SOURCES = tests/store/journal_store_test.c $(journal_sources)
+tests_store_journal_store_test_CPPFLAGS = $(store_cppflags)
+tests_store_journal_store_test_LDADD = $(journal_libs)

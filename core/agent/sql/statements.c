@@ -82,14 +82,17 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
     [SQL_CALL_PUT] = {"call_put", "HW", "ttttttii", "",
                       "INSERT INTO toolcall(pk,run,id,name,arguments,hash,n,state,at) "
                       "VALUES($1,$2,$3,$4,$5,$6,$7,'PENDING',$8)"},
-    [SQL_CALL_ASK] = {"call_ask", "W1", "ttt", "",
-                      "UPDATE toolcall SET state='APPROVAL_REQUIRED' "
-                      "WHERE pk=$1 AND run=$2 AND id=$3 "
-                      "AND state IN ('PENDING','APPROVAL_REQUIRED','EXECUTING')"},
-    [SQL_CALL_START] = {"call_start", "HW1", "ttttti", "",
-                        "UPDATE toolcall SET state='EXECUTING',attempt=attempt+1,hash=$4,"
-                        "approval=$5,started=$6 WHERE pk=$1 AND run=$2 AND id=$3 "
-                        "AND state IN ('PENDING','APPROVAL_REQUIRED','EXECUTING')"},
+    [SQL_CALL_ASK] =
+        {"call_ask", "W1", "ttti", "",
+         "UPDATE toolcall SET state='APPROVAL_REQUIRED' "
+         "WHERE pk=$1 AND run=$2 AND id=$3 "
+         "AND (state IN ('PENDING','APPROVAL_REQUIRED') OR (state='EXECUTING' AND $4=1))"},
+    /* the last: 1 in a run that a restart found, whose call may be repeated */
+    [SQL_CALL_START] =
+        {"call_start", "HW1", "tttttii", "",
+         "UPDATE toolcall SET state='EXECUTING',attempt=attempt+1,hash=$4,"
+         "approval=$5,started=$6 WHERE pk=$1 AND run=$2 AND id=$3 "
+         "AND (state IN ('PENDING','APPROVAL_REQUIRED') OR (state='EXECUTING' AND $7=1))"},
     [SQL_CALL_END] = {"call_end", "HW1", "tttttii", "",
                       "UPDATE toolcall SET state=$4,result=$5,ms=$6,ended=$7 "
                       "WHERE pk=$1 AND run=$2 AND id=$3 AND " OPEN_CALL},
@@ -105,9 +108,9 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
     [SQL_APPROVAL_DECIDE] = {"approval_decide", "W1", "tttti", "",
                              "UPDATE approval SET state=$3,decided_by=$4,decided=$5 "
                              "WHERE pk=$1 AND id=$2 AND state='waiting'"},
-    [SQL_APPROVAL_USE] = {"approval_use", "HW1", "ttti", "",
+    [SQL_APPROVAL_USE] = {"approval_use", "HW1", "tttii", "",
                           "UPDATE approval SET used=$4 WHERE pk=$1 AND id=$2 AND hash=$3 "
-                          "AND state IN ('allow-once','allow-always') AND used=0"},
+                          "AND state IN ('allow-once','allow-always') AND (used=0 OR $5=1)"},
     [SQL_APPROVAL_CANCEL] = {"approval_cancel", "W", "tti", "",
                              "UPDATE approval SET state='cancelled',decided=$3 "
                              "WHERE pk=$1 AND run=$2 AND state='waiting'"},
