@@ -146,10 +146,7 @@ static void every_spelling_of_a_key_is_understood(void **state)
         type(f, "a");
         assert_text(f, "abc");
     }
-    static const char *const word_lefts[] = {"\x1b[1;5D", "\x1b[1;3D",
-                                             "\x1b"
-                                             "b",
-                                             "\x1b\x1b[D"};
+    static const char *const word_lefts[] = {"\x1b[1;5D", "\x1b[1;3D", "\033b", "\x1b\x1b[D"};
     for (size_t i = 0; i < ARRAY_LENGTH(word_lefts); i++) {
         line_clear(&f->line);
         type(f, "one two");
@@ -427,25 +424,10 @@ static void a_text_taller_than_the_screen_shows_the_part_around_the_cursor(void 
 static void painting_again_always_equals_painting_afresh(void **state)
 {
     (void)state;
-    static const char *const steps[] = {"中",
-                                        "a",
-                                        "\x02",
-                                        "\x06",
-                                        "\x7f",
-                                        "\x1b\r",
-                                        "e\xcc\x81",
-                                        "\x01",
-                                        "\x05",
-                                        "\x0b",
-                                        "\x19",
-                                        "word ",
-                                        "\x1b"
-                                        "b",
-                                        "\x10",
-                                        "\x1f",
-                                        "\x14",
-                                        "\t",
-                                        "\x1b[200~p\nq\x1b[201~"};
+    static const char *const steps[] = {
+        "中",        "a",    "\x02", "\x06", "\x7f", "\x1b\r",
+        "e\xcc\x81", "\x01", "\x05", "\x0b", "\x19", "word ",
+        "\033b",     "\x10", "\x1f", "\x14", "\t",   "\x1b[200~p\nq\x1b[201~"};
     uint32_t random = 12345;
     struct fixture *f = open_editor(9);
     for (int i = 0; i < 3000; i++) {

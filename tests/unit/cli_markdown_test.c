@@ -203,13 +203,10 @@ static void hostile_escapes_never_reach_the_terminal(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "a \x1b]0;title\x07 b \x1b[2J \x9b"
-        "31m \xc2\x9b"
-        "31m \x08\x7f \r\x0b\x0c",
+        "a \x1b]0;title\x07 b \x1b[2J \23331m \xc2\23331m \x08\x7f \r\x0b\x0c",
         "`\x1b[31m` **\x1b[0m** [\x1b[1m](\x1b]8;;http://x\x07) ![\x1b](\x1b)",
         "```\x1b[2J\n\x1b[2J\x07\n```\n",
-        "&#27;[2J &#x1b;[2J &#x9b;2J &#0; &#8238; &#155; \xe2\x80\xae"
-        "drowssap \xe2\x81\xa6",
+        "&#27;[2J &#x1b;[2J &#x9b;2J &#0; &#8238; &#155; \xe2\x80\256drowssap \xe2\x81\xa6",
         "| \x1b[2J | b |\n|---|---|\n| \x07 | \x1b[H |\n",
         "# \x1b[2J\n> \x1b[2J\n- \x1b[2J\n1. \x1b[2J\n<\x1b[2J>\n<http://x.y/\x1b[2J>\n",
         "[x]: http://a.b \"\x1b[2J\"\n\n[x] \xf3\xa0\x81\x81 \xed\xa0\x80 \xff\xfe",
