@@ -371,7 +371,7 @@ static void take_up(struct chat *chat, json_object *history)
             begin_reply(chat, run);
         }
         if (text != NULL && length > 0) {
-            reply_text(&chat->reply, text, length);
+            reply_resume(&chat->reply, text, length);
         }
     } else if (chat->awaited != NULL && run == NULL) {
         bool unsent = false;

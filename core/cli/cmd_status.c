@@ -322,8 +322,9 @@ static void print_route(json_object *payload)
     for (size_t i = 0; i < chela_json_length(candidates); i++) {
         json_object *candidate = chela_json_at(candidates, i);
         printf("%zu. ", i + 1);
-        output_text(output_field(candidate, "provider", ""));
-        output_text("/");
+        const char *provider = output_field(candidate, "provider", "");
+        output_text(provider);
+        output_text(provider[0] == '\0' ? "" : "/");
         output_text(output_field(candidate, "model", "?"));
         output_text("  ");
         output_line(output_field(candidate, "reason", ""));

@@ -1,6 +1,6 @@
-/* Reply: see reply.h. Text may come twice, by `agent` deltas in order with the tool calls and by
- * `chat` deltas that are held back a little; the first `agent` delta decides which is listened to.
- * A final text is compared with what was shown, so that nothing is lost or doubled. */
+/* Reply: see reply.h. Text comes twice, by `agent` and by `chat` deltas; each kind is a position in
+ * the one text of the turn, and only what lies beyond the text so far is new. A final text is
+ * compared with what was shown, so that nothing is lost or doubled. */
 #include "cli/reply.h"
 
 #include <stdlib.h>
@@ -218,19 +218,50 @@ static void on_lifecycle(struct reply *reply, json_object *data)
     }
 }
 
+/* A delta that begins at *at: what of it was not known yet is added. */
+static void take_delta(struct reply *reply, size_t *at, const char *text, size_t length)
+{
+    size_t known = reply->total.n > *at ? reply->total.n - *at : 0;
+    *at += length;
+    if (known < length) {
+        add_text(reply, text + known, length - known);
+    }
+}
+
+/* The turn's text is this from now on, since a model's call was begun anew: what was printed of the
+ * other stays above. */
+static void take_whole(struct reply *reply, size_t *at, const char *text, size_t length)
+{
+    size_t all = reply->total.n;
+    *at = length;
+    if (begins_with(text, length, buf_text(&reply->total), all)) {
+        add_text(reply, text + all, length - all);
+        return;
+    }
+    reply_text_done(reply);
+    buf_clear(&reply->total);
+    buf_add(&reply->total, text, length);
+    reply->segment = length;
+}
+
 static void on_assistant(struct reply *reply, json_object *data)
 {
     size_t length = 0;
     const char *delta = chela_json_string(data, "delta", &length);
-    reply->streams = true;
     if (delta != NULL && !chela_json_bool(data, "replace", false)) {
-        add_text(reply, delta, length);
+        take_delta(reply, &reply->agent_at, delta, length);
         return;
     }
     const char *text = chela_json_string(data, "text", &length);
     if (text != NULL) {
-        reply_text(reply, text, length);
+        take_whole(reply, &reply->agent_at, text, length);
     }
+}
+
+void reply_resume(struct reply *reply, const char *text, size_t length)
+{
+    take_whole(reply, &reply->agent_at, text, length);
+    reply->chat_at = length;
 }
 
 void reply_agent(struct reply *reply, json_object *payload)
@@ -257,17 +288,16 @@ static void on_delta(struct reply *reply, json_object *payload)
 {
     size_t length = 0;
     const char *delta = chela_json_string(payload, "deltaText", &length);
-    if (reply->streams) {
-        return;
-    }
     if (delta != NULL && !chela_json_bool(payload, "replace", false)) {
-        add_text(reply, delta, length);
-        return;
+        take_delta(reply, &reply->chat_at, delta, length);
+    } else if (delta != NULL) {
+        take_whole(reply, &reply->chat_at, delta, length);
+    } else {
+        struct buf text = {0};
+        reply_message_text(chela_json_get(payload, "message"), &text);
+        take_whole(reply, &reply->chat_at, buf_text(&text), text.n);
+        buf_free(&text);
     }
-    struct buf text = {0};
-    reply_message_text(chela_json_get(payload, "message"), &text);
-    reply_text(reply, buf_text(&text), text.n);
-    buf_free(&text);
 }
 
 void reply_chat(struct reply *reply, json_object *payload)

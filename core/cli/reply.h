@@ -32,7 +32,7 @@ struct reply {
     size_t tool_count;
     struct buf phase; /* "waiting for the model ..." */
     uint64_t begun_ms;
-    bool streams; /* text comes by `agent` events: the deltas of `chat` are the same again */
+    size_t agent_at, chat_at; /* how far the deltas of either kind of event have come in `total` */
 };
 
 void reply_begin(struct reply *reply, struct screen *screen, const char *run, bool verbose);
@@ -44,6 +44,9 @@ void reply_agent(struct reply *reply, json_object *payload);
 
 /* The whole text as it is known from elsewhere (final event, history): shows what is missing. */
 void reply_text(struct reply *reply, const char *text, size_t length);
+
+/* The same for a run that was joined in its middle: deltas go on behind this text. */
+void reply_resume(struct reply *reply, const char *text, size_t length);
 
 /* Ends it; the error may be NULL. Does nothing if it has ended. */
 void reply_end(struct reply *reply, enum reply_state state, const char *error);

@@ -117,6 +117,9 @@ out=$(printf 'tool\n/status\n\nslow? no\n/quit\nnever\n' | chela chat)
 like "$out" "I look\..*✓ files_list some/where  done  12 ms.*Two files\..*command /status was run.*You said: slow\? no" \
     "lines are sent one after the other"
 unlike "$out" "never" "and none after /quit"
+out=$(printf 'retry\n' | chela chat)
+like "$out" "Good start\..*A better answer\." "a call of the model that is made anew goes on below"
+is "$(grep -c 'better' <<<"$out")" 1 "and its text is there once"
 printf 'fail\n' | chela chat >"$tmp/chat.out" 2>&1
 is "$?" 1 "the status is that of the last turn"
 

@@ -111,9 +111,13 @@ static void chat_event(const char *run, const char *state, const char *text)
     event("chat", payload);
 }
 
+/* Both kinds of event, in this order, as the gateway sends them. */
 static void delta(const char *run, const char *text)
 {
-    json_object *data = chela_json_new_object();
+    json_object *data = chela_json_new_object(), *payload = run_payload(run);
+    chela_json_put_text(payload, "state", "delta");
+    chela_json_put_text(payload, "deltaText", text);
+    event("chat", payload);
     chela_json_put_text(data, "delta", text);
     agent_event(run, "assistant", data);
 }
@@ -207,6 +211,26 @@ static void play_hostile(const char *run)
             "31mz");
 }
 
+/* A call of the model breaks off and is made anew. */
+static void play_retry(const char *run)
+{
+    delta(run, "Good start.\n\nBad mid");
+    for (int agent = 0; agent < 2; agent++) {
+        json_object *whole = agent ? chela_json_new_object() : run_payload(run);
+        chela_json_put_bool(whole, "replace", true);
+        if (agent) {
+            chela_json_put_text(whole, "text", "");
+            agent_event(run, "assistant", whole);
+        } else {
+            chela_json_put_text(whole, "state", "delta");
+            chela_json_put_text(whole, "deltaText", "");
+            event("chat", whole);
+        }
+    }
+    delta(run, "A better answer.");
+    end_run(run, "final", "A better answer.");
+}
+
 static void play_slow(const char *run)
 {
     delta(run, "It has begun\n\nand goes on");
@@ -248,8 +272,8 @@ static const struct {
     const char *text;
     void (*play)(const char *run);
 } scenes[] = {
-    {"hello", play_hello}, {"tool", play_tool}, {"hostile", play_hostile}, {"slow", play_slow},
-    {"fail", play_fail},   {"ask", play_ask},   {"drop", play_drop},
+    {"hello", play_hello}, {"tool", play_tool},   {"hostile", play_hostile}, {"slow", play_slow},
+    {"fail", play_fail},   {"retry", play_retry}, {"ask", play_ask},         {"drop", play_drop},
 };
 
 static void play(const char *run, const char *text)
