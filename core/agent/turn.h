@@ -1,7 +1,7 @@
 /*
  * A turn's own struct, shared by the files of the stage: turn.c (begin, assembly, end), turn_call.c
- * (one model call, retries and fail-over), turn_answer.c (what came, tools, final). Nobody else
- * sees it.
+ * (one model call, retries and fail-over), turn_request.c (what it is sent), turn_answer.c (what
+ * came, tools), turn_end.c. Nobody else sees it.
  */
 #ifndef AGENT_TURN_H
 #define AGENT_TURN_H
@@ -74,14 +74,36 @@ void turn_clock(struct turn *t, bool runs);
 void turn_append(struct turn *t, const char *role, const char *body, struct journal_message *ret);
 void turn_tell_message(struct turn *t, const struct journal_message *m);
 
+/* turn_request.c */
+struct turn_budget {
+    uint64_t window, fixed; /* fixed: system, tools, summary, volatile text */
+    uint64_t room;          /* for the history */
+};
+struct turn_messages {
+    struct chela_pair *pairs;
+    unsigned count;
+    char *made[4];
+    unsigned made_count;
+};
+const char *turn_model(const struct turn *t); /* the present candidate */
+struct turn_budget turn_budget(const struct turn *t);
+/* Tokens of the history, by what a model has reported where that is known, else estimated. */
+uint64_t turn_history_tokens(const struct turn *t, const struct turn_budget *b);
+struct json_object *turn_params(const struct turn *t); /* owned by the caller */
+struct turn_messages turn_messages(const struct turn *t);
+void turn_messages_free(struct turn_messages *m);
+
 /* turn_call.c */
 void turn_call(struct turn *t);
 void turn_call_stop(struct turn *t); /* ends what is under way; true: something was */
 
 /* turn_answer.c */
+void turn_fill_usage(const struct turn *t, struct journal_message *row);
 void turn_answer(struct turn *t, struct model_answer *a);
 void turn_run_batch(struct turn *t, const struct batch_call *calls, unsigned count);
-/* The end: DONE with t->content, or FAILED with t->failure. parts: results to be written before. */
+
+/* turn_end.c */
+/* DONE with t->content, or FAILED with t->failure. parts: results to be written before. */
 void turn_finish(struct turn *t, struct json_object *parts);
 void turn_end(struct turn *t, enum turn_state s);
 

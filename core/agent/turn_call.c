@@ -24,66 +24,19 @@ enum { RECOVERIES_MOST = 3, RETRY_FIRST_MS = 1000, RETRY_LONGEST_MS = 30000, WAI
 
 static void send(struct turn *t);
 
-static const char *model_of(const struct turn *t)
-{
-    return t->plan->candidates[t->candidate].model;
-}
-
-/* ---- budget ---- */
-
-struct budget {
-    uint64_t window, fixed; /* fixed: system, tools, summary, volatile text */
-    uint64_t room;          /* for the history */
-};
-
-static struct budget budget_of(const struct turn *t)
-{
-    struct model_info info;
-    struct budget b = {0};
-    models_info(model_of(t), &info);
-    uint64_t own = (uint64_t)agents_number(t->job->agent, "context_tokens", 0);
-    b.window = own && own < info.context ? own : info.context;
-    int64_t set = settings_number_or("session.compaction.reserve_tokens", 20000);
-    uint64_t reserve = set > 0 ? (uint64_t)set : 0;
-    if (reserve > b.window / 4)
-        reserve = b.window / 4;
-    const struct transcript *x = t->transcript;
-    b.fixed = tokens_of(t->prompt->system, strlen(t->prompt->system)) +
-              (t->no_tools ? 0 : t->prompt->tools->tokens) +
-              tokens_of(x->summary, strlen(x->summary)) +
-              tokens_of(t->prompt->volatile_text, strlen(t->prompt->volatile_text));
-    b.room = b.window > b.fixed + reserve ? b.window - b.fixed - reserve : 512;
-    uint64_t history = (uint64_t)settings_number_or("session.history_tokens", 0);
-    if (history && history < b.room)
-        b.room = history;
-    return b;
-}
-
-/* Tokens of the history, by what a model has reported where that is known, else estimated. */
-static uint64_t history_tokens(const struct turn *t, const struct budget *b)
-{
-    const struct transcript *x = t->transcript;
-    if (x->known_count && x->known_count <= x->count && x->known_model &&
-        strcmp(x->known_model, model_of(t)) == 0) {
-        uint64_t known = x->known_tokens > b->fixed ? x->known_tokens - b->fixed : 0;
-        return known + transcript_tokens(x, x->known_count);
-    }
-    return transcript_tokens(x, 0);
-}
-
 static void note_usage(struct turn *t, const struct model_answer *a)
 {
     struct transcript *x = t->transcript;
     struct model_info info;
     usage_add(&t->usage, &a->usage);
-    if (models_info(model_of(t), &info))
+    if (models_info(turn_model(t), &info))
         t->cost += usage_cost(&a->usage, info.price_in, info.price_out);
     uint64_t prompt = a->usage.in + a->usage.cache_read + a->usage.cache_write;
     if (!a->has_usage || prompt == 0 || t->from != 0)
         return;
-    if (!x->known_model || strcmp(x->known_model, model_of(t)) != 0) {
+    if (!x->known_model || strcmp(x->known_model, turn_model(t)) != 0) {
         free(x->known_model);
-        x->known_model = xstrdup(model_of(t));
+        x->known_model = xstrdup(turn_model(t));
     }
     x->known_tokens = prompt;
     x->known_count = x->count;
@@ -114,7 +67,7 @@ static void compact(struct turn *t, uint64_t keep)
     struct compaction_request q = {.transcript = t->transcript,
                                    .before = t->prompt->first,
                                    .keep = keep,
-                                   .model = model_of(t),
+                                   .model = turn_model(t),
                                    .instructions = ""};
     t->recoveries++;
     runs_move(t->run, TURN_CONTEXT_ASSEMBLY);
@@ -126,7 +79,7 @@ static void compact(struct turn *t, uint64_t keep)
         t->compaction = handle;
 }
 
-static uint64_t keep_tokens(const struct budget *b)
+static uint64_t keep_tokens(const struct turn_budget *b)
 {
     int64_t set = settings_number_or("session.compaction.keep_recent_tokens", 20000);
     uint64_t keep = set > 0 ? (uint64_t)set : 0;
@@ -168,100 +121,7 @@ static bool next_candidate(struct turn *t)
     return true;
 }
 
-/* ---- the request ---- */
-
-static struct json_object *params_of(const struct turn *t)
-{
-    const char *agent = t->job->agent;
-    struct json_object *p = chela_json_new_object();
-    struct json_object *wishes = message_wishes(t->job->message);
-    struct json_object *wish = chela_json_get(wishes, "temperature");
-    if (wish || agents_has(agent, "temperature"))
-        chela_json_put_double(p, "temperature",
-                              wish ? chela_json_double_or(wish, 1)
-                                   : agents_real(agent, "temperature", 1));
-    int64_t most = chela_json_int(wishes, "maxTokens", agents_number(agent, "max_tokens", 0));
-    if (most > 0)
-        chela_json_put_int(p, "max_tokens", most);
-    const char *thinking = chela_json_string(wishes, "thinking", NULL);
-    if (!thinking || !*thinking)
-        thinking = transcript_field(t->transcript, "thinking");
-    if (!*thinking)
-        thinking = agents_text(agent, "thinking");
-    if (*thinking)
-        chela_json_put_text(p, "thinking", thinking);
-    if (t->closing && t->prompt->tools->count && !t->no_tools)
-        chela_json_put_text(p, "tool_choice", "none");
-    chela_json_put_text(p, "session",
-                        t->transcript->id && *t->transcript->id ? t->transcript->id
-                                                                : t->job->session);
-    if (t->whole)
-        chela_json_put_bool(p, "stream", false);
-    return p;
-}
-
-/* A user message that isn't part of the history: the summary, volatile text, a note. */
-static char *apart(const char *tag, const char *text)
-{
-    struct json_object *o = chela_json_new_object();
-    chela_json_put_text(o, "role", "user");
-    struct json_object *part = chela_json_push_object(chela_json_put_array(o, "content"));
-    chela_json_put_text(part, "type", "text");
-    CLEANUP(freep) char *marked = *tag ? xprintf("<%s>\n%s\n</%s>", tag, text, tag) : xstrdup(text);
-    chela_json_put_text(part, "text", marked);
-    char *json = xstrdup(chela_json_text(o, NULL));
-    json_object_put(o);
-    return json;
-}
-
-struct shaped {
-    struct chela_pair *pairs;
-    unsigned count;
-    char *made[4];
-    unsigned made_count;
-};
-
-static void put(struct shaped *s, const char *tag, const char *text)
-{
-    char *json = apart(tag, text);
-    s->made[s->made_count++] = json;
-    s->pairs[s->count++] = (struct chela_pair){chela_s("user"), chela_s(json)};
-}
-
-/*
- * Summary, history, what changes from turn to turn just before the question, question, and what
- * followed it. If not even the newest turn fits, its question stays and what follows is cut.
- */
-static struct shaped shape(const struct turn *t)
-{
-    const struct transcript *x = t->transcript;
-    unsigned question = t->prompt->first < x->count ? t->prompt->first : x->count;
-    struct shaped s = {0};
-    s.pairs = xcalloc((size_t)x->count - t->from + 6, sizeof *s.pairs);
-    if (*x->summary)
-        put(&s, "summary_of_earlier_conversation", x->summary);
-    if (t->from <= question) {
-        unsigned n = question - t->from;
-        memcpy(s.pairs + s.count, x->pairs + t->from, n * sizeof *s.pairs);
-        s.count += n;
-    }
-    if (*t->prompt->volatile_text)
-        put(&s, "context", t->prompt->volatile_text);
-    unsigned rest = question;
-    if (t->from > question) {
-        unsigned user = transcript_last_user(x);
-        if (user < t->from)
-            s.pairs[s.count++] = x->pairs[user];
-        rest = t->from;
-    }
-    memcpy(s.pairs + s.count, x->pairs + rest, (x->count - rest) * sizeof *s.pairs);
-    s.count += x->count - rest;
-    if (t->closing)
-        put(&s, "",
-            "[The limit of steps for this request is reached, or no answer was given. "
-            "Answer the person now with what is known, without another tool.]");
-    return s;
-}
+/* ---- the call ---- */
 
 static void delta(void *owner, enum model_delta kind, struct chela_str text)
 {
@@ -288,7 +148,7 @@ static void call_done(void *owner, struct model_answer *a)
                             a->total_ms, a->usage.in + a->usage.cache_read + a->usage.cache_write,
                             a->usage.out);
     if (t->run->aborted || t->run->suspended || t->ending != TURN_IDLE) {
-        health_neutral(model_of(t));
+        health_neutral(turn_model(t));
         turn_stopped(t);
         return;
     }
@@ -296,7 +156,7 @@ static void call_done(void *owner, struct model_answer *a)
         call_failed(t, a);
         return;
     }
-    health_good(model_of(t), a->first_ms ? a->first_ms : a->total_ms);
+    health_good(turn_model(t), a->first_ms ? a->first_ms : a->total_ms);
     if (t->run->state == TURN_CALLING)
         runs_move(t->run, TURN_STREAMING);
     t->steps++;
@@ -309,8 +169,8 @@ static const struct model_call_ops call_ops = {delta, call_done};
 static void begin_call(struct turn *t, struct chela_pairs blobs)
 {
     const struct candidate *c = &t->plan->candidates[t->candidate];
-    struct shaped s = shape(t);
-    struct json_object *params = params_of(t);
+    struct turn_messages s = turn_messages(t);
+    struct json_object *params = turn_params(t);
     struct model_info info;
     models_info(c->model, &info);
     bool tools = !t->no_tools && t->prompt->tools->count > 0;
@@ -329,9 +189,7 @@ static void begin_call(struct turn *t, struct chela_pairs blobs)
     stream_round(&t->stream);
     t->call = model_call_begin(&q, &call_ops, t);
     json_object_put(params);
-    for (unsigned i = 0; i < s.made_count; i++)
-        free(s.made[i]);
-    free(s.pairs);
+    turn_messages_free(&s);
 }
 
 /* ---- blobs, for a provider that doesn't render ---- */
@@ -387,7 +245,7 @@ static void rendered(void *owner, const struct error *e)
     }
     struct model_info info;
     const struct chela_provider *p =
-        models_info(model_of(t), &info) ? instance_iface(info.instance)->provider : NULL;
+        models_info(turn_model(t), &info) ? instance_iface(info.instance)->provider : NULL;
     struct json_object *hashes = NULL;
     if (p && !p->render)
         hashes = transcript_blobs(t->transcript, t->from);
@@ -411,7 +269,7 @@ static void send(struct turn *t)
     if (from > t->prompt->first && user < from)
         from = user;
     t->rendering = true;
-    transcript_render(x, model_of(t), from, rendered, t);
+    transcript_render(x, turn_model(t), from, rendered, t);
 }
 
 static void tell_model(struct turn *t)
@@ -435,7 +293,7 @@ static void tell_model(struct turn *t)
 static void note_no_tools(struct turn *t)
 {
     struct model_info info;
-    if (models_info(model_of(t), &info) && info.listed && !info.tools)
+    if (models_info(turn_model(t), &info) && info.listed && !info.tools)
         t->no_tools = true;
 }
 
@@ -450,14 +308,14 @@ void turn_call(struct turn *t)
     if (t->steps >= (unsigned)agents_number(t->job->agent, "max_steps", 100))
         t->closing = true;
     runs_move(t->run, TURN_CALLING);
-    struct budget b = budget_of(t);
+    struct turn_budget b = turn_budget(t);
     bool enabled = settings_number_or("session.compaction.enabled", 1) != 0;
-    if (history_tokens(t, &b) > b.room && enabled && t->recoveries < RECOVERIES_MOST &&
+    if (turn_history_tokens(t, &b) > b.room && enabled && t->recoveries < RECOVERIES_MOST &&
         t->prompt->first > 0) {
         compact(t, keep_tokens(&b));
         return;
     }
-    t->from = history_tokens(t, &b) > b.room ? transcript_cut(t->transcript, b.room) : 0;
+    t->from = turn_history_tokens(t, &b) > b.room ? transcript_cut(t->transcript, b.room) : 0;
     send(t);
 }
 
@@ -475,7 +333,7 @@ static void again(void *arg)
 /* Back to ROUTING, then the call once more after a while. */
 static void retry_in(struct turn *t, uint64_t ms)
 {
-    log_info("turn", "run %s: %s again in %llu ms", t->job->run, model_of(t),
+    log_info("turn", "run %s: %s again in %llu ms", t->job->run, turn_model(t),
              (unsigned long long)ms);
     runs_move(t->run, TURN_ROUTING);
     t->timer = loop_timer(ms, again, t);
@@ -540,7 +398,7 @@ static bool simpler(struct turn *t, const struct model_answer *a)
         t->whole = true;
     } else if (tools && strcmp(a->unsupported, "stream") != 0) {
         t->no_tools = true;
-        log_info("turn", "%s takes no tools: again without them", model_of(t));
+        log_info("turn", "%s takes no tools: again without them", turn_model(t));
     } else if (!t->whole) {
         t->whole = true;
     } else {
@@ -554,22 +412,22 @@ static void call_failed(struct turn *t, struct model_answer *a)
     struct error e = a->detail;
     if (a->error != CHELA_E_REFUSED)
         stream_rollback(&t->stream);
-    log_info("turn", "run %s: %s: %s (%s)", t->job->run, model_of(t), e.text,
+    log_info("turn", "run %s: %s: %s (%s)", t->job->run, turn_model(t), e.text,
              error_class_name(a->error));
     enum remedy remedy = remedy_for(a);
     bool transient = a->error == CHELA_E_RATE || a->error == CHELA_E_OVERLOADED;
     if (remedy == REMEDY_RETRY && retry_here(t, e.retry_after_ms)) {
-        health_neutral(model_of(t)); /* it counts once the tries are used up */
+        health_neutral(turn_model(t)); /* it counts once the tries are used up */
         return;
     }
-    health_bad(model_of(t), a->error, e.retry_after_ms);
+    health_bad(turn_model(t), a->error, e.retry_after_ms);
     if (remedy == REMEDY_SIMPLER && simpler(t, a)) {
         retry_in(t, 0);
         return;
     }
     if (remedy == REMEDY_COMPACT && t->recoveries < RECOVERIES_MOST && t->prompt->first > 0) {
         if (t->run->state == TURN_STREAMING || t->run->state == TURN_CALLING) {
-            struct budget b = budget_of(t);
+            struct turn_budget b = turn_budget(t);
             uint64_t keep = keep_tokens(&b);
             compact(t, keep / (t->recoveries + 1));
             return;
@@ -582,7 +440,7 @@ static void call_failed(struct turn *t, struct model_answer *a)
     /* nobody else: what will pass by itself is waited for */
     if (transient && retry_here(t, e.retry_after_ms))
         return;
-    error_prefix(&e, "%s", model_of(t));
+    error_prefix(&e, "%s", turn_model(t));
     turn_fail(t, &e);
 }
 
@@ -591,7 +449,7 @@ void turn_call_stop(struct turn *t)
     loop_timer_stop(t->timer);
     t->timer = 0;
     if (t->call) {
-        health_neutral(model_of(t));
+        health_neutral(turn_model(t));
         model_call_forget(t->call);
         t->call = NULL;
     }
