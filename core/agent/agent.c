@@ -28,8 +28,11 @@
 #include "agent/toolplan.h"
 #include "agent/trace.h"
 #include "agent/transcript.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "host/loop.h"
+
+enum { OUTBOX_MS = 20 };
 
 /* ---- start and stop ---- */
 
@@ -105,10 +108,12 @@ void agent_start(agent_fn *ready, void *owner)
 }
 
 struct stop {
-    uint64_t timer;
+    uint64_t timer, until;
     agent_fn *fn;
     void *owner;
 };
+
+static struct stop *stopping;
 
 static void reset_all(void)
 {
@@ -126,14 +131,22 @@ static void reset_all(void)
     runs_reset();
 }
 
-static void stopped(void *owner)
+/* No turn runs any more; what is being sent gets what is left of the time. */
+static void turns_ended(void *arg)
 {
-    struct stop *s = owner;
+    struct stop *s = arg;
     loop_timer_stop(s->timer);
+    s->timer = 0;
+    if (outbox_waiting() && clock_ticks_ms() < s->until) {
+        s->timer = loop_timer(OUTBOX_MS, turns_ended, s);
+        return;
+    }
     agent_fn *fn = s->fn;
     void *fn_owner = s->owner;
     free(s);
-    fn(fn_owner, NULL);
+    stopping = NULL;
+    if (fn)
+        fn(fn_owner, NULL);
     reset_all();
 }
 
@@ -147,17 +160,26 @@ static void grace_over(void *arg)
 {
     struct stop *s = arg;
     s->timer = 0;
+    s->until = 0;
     runs_each(NULL, suspend_one, NULL);
 }
 
 void agent_stop(uint64_t grace_ms, agent_fn *fn, void *owner)
 {
+    if (stopping) { /* again, with less patience: who asked first is told */
+        loop_timer_stop(stopping->timer);
+        stopping->until = clock_ticks_ms() + grace_ms;
+        stopping->timer = loop_timer(grace_ms, grace_over, stopping);
+        return;
+    }
     struct stop *s = xcalloc(1, sizeof *s);
     s->fn = fn;
     s->owner = owner;
+    s->until = clock_ticks_ms() + grace_ms;
+    stopping = s;
     ingress_stop();
     s->timer = loop_timer(grace_ms, grace_over, s);
-    session_drain(stopped, s);
+    session_drain(turns_ended, s);
 }
 
 /* ---- messages and runs ---- */

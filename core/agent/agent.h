@@ -17,7 +17,8 @@ typedef void agent_fn(void *owner, const struct error *e);
 /* Registers what plugins may ask for (submit, ask, markup ...), reads what a crash left, resumes
  * it. */
 void agent_start(agent_fn *ready, void *owner);
-/* No new turns; running ones get `grace_ms`, then are interrupted; fn when all is on disk. */
+/* No new turns; running ones get `grace_ms`, then stop where they are and go on at the next start;
+ * fn (may be NULL) when all is on disk. A second call shortens the time of the first. */
 void agent_stop(uint64_t grace_ms, agent_fn *fn, void *owner);
 
 /* ---- messages from clients of the gateway ---- */
@@ -45,7 +46,7 @@ struct agent_run {
 void agent_runs(const char *session /* or NULL */,
                 void (*each)(void *arg, const struct agent_run *r), void *arg);
 /* Aborts the run, or all of the session (queued ones too); returns how many. fn when "stopped" may
- * be shown. */
+ * be shown; it isn't called if there were none. */
 unsigned agent_abort(const char *session, const char *run, const char *by, agent_fn *fn,
                      void *owner);
 /* Called once when the run has ended (at once if it has), or after timeout_ms with status

@@ -393,8 +393,14 @@ void approval_load(journal_fn *fn, void *owner)
 
 void approval_reset(void)
 {
-    while (!list_empty(&waiting))
-        approval_free(CONTAINER_OF(waiting.next, struct approval, link));
+    LIST_EACH(l, &waiting)
+    {
+        struct approval *a = CONTAINER_OF(l, struct approval, link);
+        list_remove(&a->link);
+        a->fn = NULL;
+        if (a->stored && !a->deciding) /* else its commit still calls back, and frees it */
+            approval_free(a);
+    }
     for (unsigned i = 0; i < DECIDED_KEPT; i++) {
         free(decided_ids[i]);
         decided_ids[i] = NULL;

@@ -84,7 +84,7 @@ static void drop_if_idle(struct lane *l)
 
 static unsigned bound(void)
 {
-    int64_t n = settings_number_or("agents.defaults.max_concurrent", CONCURRENT);
+    int64_t n = settings_number_or("session.max_concurrent", CONCURRENT);
     return n > 0 ? (unsigned)n : CONCURRENT;
 }
 

@@ -189,7 +189,7 @@ const struct chela_option settings_core_table[] = {
     /* tools */
     CHOICE("tools.execution", executions, "parallel", "how the calls of a batch run"),
     N("tools.timeout", CHELA_DURATION, "30m", "longest run of a tool"),
-    N("tools.output_limit", CHELA_SIZE, "256k", "most of a tool's output that the model sees"),
+    N("tools.output_limit", CHELA_SIZE, "64k", "most of a tool's output that the model sees"),
     N("tools.confirm_before_run", CHELA_LIST, NULL, "always ask before these tools"),
     N("tools.allow", CHELA_LIST, NULL, "only these tools, for all agents"),
     N("tools.also_allow", CHELA_LIST, NULL, "these beside the profile's"),
@@ -218,6 +218,8 @@ const struct chela_option settings_core_table[] = {
     N("session.reset.idle", CHELA_DURATION, "8h", "quiet time of mode = \"idle\""),
     ITEMS("session.identities", identity_items, "identities on several channels of one person"),
     N("session.dedup_retention", CHELA_DURATION, "14d", "how long a repeated event is recognised"),
+    N("session.max_concurrent", CHELA_INT, "64", "turns that run at the same time"),
+    N("session.cache", CHELA_SIZE, "64M", "histories that are kept in memory between turns"),
     N("session.history_tokens", CHELA_INT, NULL, "most of the history in a prompt"),
     N("session.compaction.enabled", CHELA_BOOL, "true", "summarise when the prompt gets too long"),
     N("session.compaction.reserve_tokens", CHELA_INT, "20000", "room that stays for the answer"),

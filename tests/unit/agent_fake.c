@@ -177,10 +177,23 @@ const char *settings_member(const struct settings *s, const char *path, unsigned
     return map_get(&s->values, key);
 }
 
+static char dir[64];
+
+static void remove_dir(void)
+{
+    static const char *const folders[] = {"workspace", "workspace-work"};
+    for (unsigned i = 0; i < ARRAY_LENGTH(folders); i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", dir, folders[i]);
+        rmdir(path);
+    }
+    rmdir(dir);
+}
+
 const char *settings_state_dir(void)
 {
-    static char dir[64];
     if (!dir[0]) {
+        atexit(remove_dir);
         snprintf(dir, sizeof dir, "/tmp/agent_test.XXXXXX");
         if (!mkdtemp(dir))
             abort();

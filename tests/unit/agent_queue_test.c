@@ -234,7 +234,7 @@ static void not_more_turns_than_the_bound_run_at_once(void **state)
 {
     (void)state;
     world_open();
-    fake_set("agents.defaults.max_concurrent", "2");
+    fake_set("session.max_concurrent", "2");
     for (unsigned i = 0; i < 3; i++)
         world_script((struct script){.text = "x", .hang = true});
     for (unsigned i = 0; i < 3; i++) {
@@ -363,7 +363,7 @@ static void abort_between_accepting_and_the_first_call(void **state)
 {
     (void)state;
     world_open();
-    fake_set("agents.defaults.max_concurrent", "1");
+    fake_set("session.max_concurrent", "1");
     world_script((struct script){.hang = true});
     CHELA_ARGS(chela_submit, q, 0);
     q.event = chela_s("x");

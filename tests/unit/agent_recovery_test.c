@@ -12,7 +12,7 @@ static void an_accepted_message_is_answered_after_a_crash(void **state)
 {
     (void)state;
     world_open();
-    fake_set("agents.defaults.max_concurrent", "1");
+    fake_set("session.max_concurrent", "1");
     world_script((struct script){.hang = true});
     world_say("r0", "first");
     world_submit("r1", "queued when it crashed", "\"queueMode\":\"followup\"");
