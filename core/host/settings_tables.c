@@ -174,7 +174,7 @@ const struct chela_option settings_core_table[] = {
     N(AGENT("channels"), CHELA_LIST, NULL, "channels whose messages it answers"),
     T(AGENT("workspace"), NULL, "folder that its file tools are confined to"),
     N(AGENT("timeout"), CHELA_DURATION, "48h", "longest turn; waiting for an approval not counted"),
-    N(AGENT("model_timeout"), CHELA_DURATION, "120s", "longest silence of a model"),
+    N(AGENT("model_timeout"), CHELA_DURATION, "300s", "longest silence of a model"),
     N(AGENT("max_steps"), CHELA_INT, "100", "most model calls of one turn"),
     N(AGENT("context_tokens"), CHELA_INT, NULL, "budget of the prompt; absent: the model's"),
     N(AGENT("tools.allow"), CHELA_LIST, NULL, "only these tools (names, groups, \"*\" globs)"),
@@ -185,6 +185,8 @@ const struct chela_option settings_core_table[] = {
     CHOICE(AGENT("tools.security"), securities, NULL, "what runs without a person's yes"),
     N(AGENT("tools.high_risk_free"), CHELA_BOOL, NULL,
       "with security = \"full\": high risks run unasked as well"),
+
+    N("agents.defaults.max_concurrent", CHELA_INT, "64", "most turns at the same time"),
 
     /* tools */
     CHOICE("tools.execution", executions, "parallel", "how the calls of a batch run"),
@@ -221,6 +223,7 @@ const struct chela_option settings_core_table[] = {
     N("session.max_concurrent", CHELA_INT, "64", "turns that run at the same time"),
     N("session.cache", CHELA_SIZE, "64M", "histories that are kept in memory between turns"),
     N("session.history_tokens", CHELA_INT, NULL, "most of the history in a prompt"),
+    N("session.cache", CHELA_SIZE, "64M", "memory for histories that are ready to be sent"),
     N("session.compaction.enabled", CHELA_BOOL, "true", "summarise when the prompt gets too long"),
     N("session.compaction.reserve_tokens", CHELA_INT, "20000", "room that stays for the answer"),
     N("session.compaction.keep_recent_tokens", CHELA_INT, "20000", "the end that stays as it is"),
