@@ -1,5 +1,5 @@
 # Tests of the configuration, the options, the loader and the registry.
-unit_tests += tests/unit/doctor_test tests/unit/settings_manual_test tests/unit/options_test tests/unit/settings_test tests/unit/settings_mistakes_test
+unit_tests += tests/unit/doctor_test tests/unit/examples_test tests/unit/settings_manual_test tests/unit/options_test tests/unit/settings_test tests/unit/settings_mistakes_test
 
 # Plugins that must be refused (tests/plugin/bad/bad.c, one for each name), and two that are built into the test.
 BAD_PLUGINS = $(addprefix tests/plugin/bad/,$(addsuffix .so,good_plain good_older good_newer bad_constructor \
