@@ -149,23 +149,7 @@ static void on_ended(struct instance *in, const char *why)
 
 /* ---- instances ---- */
 
-#include "../plugin/contract/contract.c"
-
-static struct plugin here_plugin = {.name = (char *)"contract"};
-static struct plugin_type here_type;
-static struct plugin *child_plugin;
-
-static void fill_here(void)
-{
-    here_type = (struct plugin_type){.plugin = &here_plugin, .iface = contract_iface};
-    here_type.channel = contract_channel;
-    here_type.tool = contract_tool;
-    here_type.iface.channel = &here_type.channel;
-    here_type.iface.tool = &here_type.tool;
-    here_type.roles = 1u << ROLE_CHANNEL | 1u << ROLE_TOOL;
-}
-
-static struct options *read_options(const char *const *pairs)
+static struct options *read_options(const struct plugin_type *type, const char *const *pairs)
 {
     static const struct node_source source = {.name = (char *)"test"};
     struct node *group = node_new(NODE_GROUP, NULL, &source, 0);
@@ -175,8 +159,10 @@ static struct options *read_options(const char *const *pairs)
         node_append(group, n);
     }
     struct buf errors = {0};
-    struct options_request request = {
-        .table = options, .stride = sizeof options[0], .group = group, .prefix = "tools.contract"};
+    struct options_request request = {.table = type->iface.options,
+                                      .stride = type->iface.option_size,
+                                      .group = group,
+                                      .prefix = "tools.contract"};
     struct options *o = options_read(&request, &errors, NULL);
     assert_string_equal(buf_text(&errors), "");
     buf_free(&errors);
@@ -195,18 +181,29 @@ static void on_opened(struct instance *in, uint32_t class, const char *text)
     opened_class = class;
 }
 
-struct instance *kit_instance(const char *name, const char *const *pairs)
+static struct plugin_type *find_type(const char *name)
+{
+    for (size_t i = 0; i < kit.plugin->type_count; i++)
+        if (strcmp(kit.plugin->types[i].iface.type, name) == 0)
+            return &kit.plugin->types[i];
+    fail_msg("there is no type %s", name);
+    return NULL;
+}
+
+struct instance *kit_instance_of(const char *type, const char *name, const char *const *pairs)
 {
     struct instance *in = xcalloc(1, sizeof *in);
     in->name = xstrdup(name);
     in->inst = (struct chela_inst){.host = &host_table, .name = in->name};
-    in->type = kit.place == KIT_HERE ? &here_type : &child_plugin->types[0];
-    in->options = read_options(pairs);
+    in->type = find_type(type);
+    in->options = read_options(in->type, pairs);
     in->number = call_number();
     call_attach(in);
     local_attach(in);
     if (kit.place == KIT_HERE) {
-        opened_class = (uint32_t)in->type->iface.open(&in->inst);
+        opened_class = CHELA_OK;
+        if (in->type->iface.open)
+            opened_class = (uint32_t)in->type->iface.open(&in->inst);
     } else {
         opened = false;
         isolate_instance_open(in, on_opened);
@@ -215,6 +212,11 @@ struct instance *kit_instance(const char *name, const char *const *pairs)
     }
     in->state = opened_class == CHELA_OK ? INSTANCE_RUNNING : INSTANCE_FAILED;
     return in;
+}
+
+struct instance *kit_instance(const char *name, const char *const *pairs)
+{
+    return kit_instance_of("contract", name, pairs);
 }
 
 static void on_closed(struct instance *in)
@@ -231,6 +233,8 @@ void kit_free(struct instance *in)
         while (opened)
             loop_turn(true);
     }
+    if (kit.place == KIT_HERE && in->type->iface.close && in->state != INSTANCE_FAILED)
+        in->type->iface.close(&in->inst);
     in->state = INSTANCE_CLOSED;
     call_end_all(in, CHELA_E_GONE, "closed");
     local_detach(in);
@@ -241,7 +245,7 @@ void kit_free(struct instance *in)
     free(in);
 }
 
-void kit_open(enum kit_place place)
+void kit_open_plugin(enum kit_place place, const char *name)
 {
     memset(&kit, 0, sizeof kit);
     memset(counts, 0, sizeof counts);
@@ -252,24 +256,29 @@ void kit_open(enum kit_place place)
     call_handle(CHELA_FN_WS_SEND, on_send, NULL);
     call_handle(CHELA_FN_PUBLISH, on_publish, NULL);
     isolate_on_end(on_ended);
-    if (place == KIT_HERE) {
-        fill_here();
-    } else {
-        struct error e = {0};
-        setenv("CHELA_LIBEXEC_DIR", getenv("CHELA_TEST_BUILDDIR"), 1);
-        char *path = xprintf("%s/tests/plugin/.libs/contract.so", getenv("CHELA_TEST_BUILDDIR"));
-        child_plugin = isolate_open(path, &e);
-        if (!child_plugin)
-            print_message("# %s\n", e.text);
-        assert_non_null(child_plugin);
-        free(path);
-    }
+    const char *build = getenv("CHELA_TEST_BUILDDIR");
+    assert_non_null(build); /* make check sets it; by hand: the build's folder */
+    setenv("CHELA_LIBEXEC_DIR", build, 1);
+    struct error e = {0};
+    char *path = xprintf("%s/tests/plugin/.libs/%s.so", build, name);
+    kit.plugin = place == KIT_HERE ? module_open(path, &e) : isolate_open(path, &e);
+    if (!kit.plugin)
+        fail_msg("%s", e.text);
+    free(path);
+}
+
+void kit_open(enum kit_place place)
+{
+    kit_open_plugin(place, "contract");
     kit.in = kit_instance("contract", NULL);
 }
 
 void kit_close(void)
 {
-    kit_free(kit.in);
+    if (kit.in)
+        kit_free(kit.in);
+    if (kit.place == KIT_HERE)
+        module_free(kit.plugin);
     isolate_close();
     while (waitpid(-1, NULL, 0) > 0)
         ; /* each child ends once it reads the end of its socket */

@@ -1,5 +1,5 @@
 /*
- * For tests of calls: an instance of tests/plugin/contract, in this process or in a child, and a
+ * For tests of calls: a plugin, mostly tests/plugin/contract, in this process or in a child, and a
  * trace of all that happens. Host calls are named h1, h2 ... and those of the plugin p1, p2 ... in
  * the order in which they were seen first, so that traces of both places can be compared.
  */
@@ -20,7 +20,8 @@
 enum kit_place { KIT_HERE, KIT_CHILD };
 
 struct kit {
-    struct instance *in;
+    struct plugin *plugin;
+    struct instance *in; /* kit_open's */
     enum kit_place place;
     struct buf trace;   /* a line for each thing that happened */
     bool answer_cancel; /* the handler ends a request as soon as it is cancelled */
@@ -32,9 +33,12 @@ struct kit {
 extern struct kit kit;
 
 void kit_open(enum kit_place place); /* loop, queue, plugin, one running instance */
+/* The same with another plugin of tests/plugin, and no instance yet (kit.in is the caller's). */
+void kit_open_plugin(enum kit_place place, const char *name);
 void kit_close(void);
 /* Another instance of the same plugin; `options`: pairs of path and value, ends with NULL. */
 struct instance *kit_instance(const char *name, const char *const *options);
+struct instance *kit_instance_of(const char *type, const char *name, const char *const *options);
 void kit_free(struct instance *in);
 
 /* Runs the loop until the plugin has done all it was told, and all it said was heard. */

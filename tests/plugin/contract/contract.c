@@ -1,7 +1,6 @@
 /*
- * A plugin that does what a test tells it, right or wrong, to exercise the contract of calls. It is
- * compiled into the test as well as built as contract.so, so that one test drives it in the same
- * process and in a child.
+ * A plugin that does what a test tells it, right or wrong, to exercise the contract of calls: one
+ * test drives it in its own process and in a child.
  *
  * `typing` is the remote control: its text is a script, one command a line. `run` begins a call and
  * executes its arguments, in which $ stands for the call. Whatever comes in is told to the test by
