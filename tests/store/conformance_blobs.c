@@ -89,8 +89,8 @@ static void a_blob_must_be_what_its_name_says(void **state)
     assert_int_equal(fake_wait(f, blob(f, true, hash, data, 100000)), CHELA_E_ARGS);
     assert_int_equal(fake_wait(f, blob(f, false, hash, NULL, 0)), CHELA_E_NOT_FOUND);
     static const char *const names[] = {"", "../../etc/passwd", "ABCDEF",
-                                        "zz0000000000000000000000000000000000000000000000000000"
-                                        "0000000000"};
+                                        ("zz0000000000000000000000000000000000000000000000000000"
+                                         "0000000000")};
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
         assert_int_equal(fake_wait(f, blob(f, true, names[i], "y", 1)), CHELA_E_ARGS);
         assert_int_equal(fake_wait(f, blob(f, false, names[i], NULL, 0)), CHELA_E_ARGS);
