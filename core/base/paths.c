@@ -3,7 +3,32 @@
  */
 #include "base/paths.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* The folder of the running program when that is a build tree (configure's record lies there, which
+ * is never installed), else NULL: a program that was only built uses what was built with it. */
+static const char *build_tree(void)
+{
+    static char folder[4096];
+    static bool known;
+    if (!known) {
+        known = true;
+        ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
+        folder[n > 0 ? n : 0] = '\0';
+        char *slash = strrchr(folder, '/');
+        if (slash)
+            *slash = '\0';
+        CLEANUP(freep) char *record = xprintf("%s/config.status", folder);
+        if (!slash || access(record, F_OK) != 0)
+            folder[0] = '\0';
+    }
+    return folder[0] ? folder : NULL;
+}
 
 /* secure_getenv: a program with more rights than its caller takes no folder from the caller. */
 static const char *dir(const char *variable, const char *built)
@@ -14,12 +39,15 @@ static const char *dir(const char *variable, const char *built)
 
 const char *paths_plugin_dir(void)
 {
-    return CHELA_PLUGIN_DIR;
+    static char *built;
+    if (build_tree() && !built)
+        built = xprintf("%s/plugins/.libs", build_tree());
+    return built ? built : CHELA_PLUGIN_DIR;
 }
 
 const char *paths_libexec_dir(void)
 {
-    return dir("CHELA_LIBEXEC_DIR", CHELA_LIBEXEC_DIR);
+    return dir("CHELA_LIBEXEC_DIR", build_tree() ? build_tree() : CHELA_LIBEXEC_DIR);
 }
 
 const char *paths_conf_dir(void)

@@ -1,7 +1,8 @@
 /*
- * The folders that the build fixed. Each may be overridden for a run from the build tree by one
- * variable of the environment, CHELA_CONF_DIR, CHELA_LIBEXEC_DIR or CHELA_DATA_DIR (the plugins'
- * folder by CHELA_PLUGIN_PATH, see host/module.h). Absolute, without a slash at the end.
+ * The folders that the build fixed; programs and plugins of a program that runs in its build tree
+ * are those beside it. Each may be overridden by one variable of the environment, CHELA_CONF_DIR,
+ * CHELA_LIBEXEC_DIR or CHELA_DATA_DIR (the plugins' folder by CHELA_PLUGIN_PATH, see
+ * host/plugins.h). Absolute, without a slash at the end.
  */
 #ifndef BASE_PATHS_H
 #define BASE_PATHS_H
