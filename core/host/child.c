@@ -156,11 +156,13 @@ static void free_instance(struct instance *in)
     local_release(in);
 }
 
-static void answer(uint32_t function, uint32_t instance, uint32_t error, uint32_t count)
+static void answer(uint32_t function, uint32_t instance, uint32_t error, uint32_t count,
+                   const char *text)
 {
     CHELA_ARGS(child_result, a, 0);
     a.error = error;
     a.count = count;
+    a.text = chela_s(text);
     put_control(function, instance, &a);
 }
 
@@ -168,7 +170,7 @@ static void take_open(uint32_t number, const struct child_open *a)
 {
     struct plugin_type *type = find_type(a->type);
     if (!type || map_get_number(&child.instances, number)) {
-        answer(CHILD_OPENED, number, CHELA_E_PROTOCOL, 0);
+        answer(CHILD_OPENED, number, CHELA_E_PROTOCOL, 0, "");
         return;
     }
     struct instance *in = xcalloc(1, sizeof *in);
@@ -186,11 +188,11 @@ static void take_open(uint32_t number, const struct child_open *a)
         error = type->iface.open(&in->inst);
         callback_leave(in, "open", entered);
     }
+    answer(CHILD_OPENED, number, (uint32_t)error, 0, error != CHELA_OK ? in->said : "");
     if (error != CHELA_OK) {
         local_detach(in);
         free_instance(in);
     }
-    answer(CHILD_OPENED, number, (uint32_t)error, 0);
 }
 
 static void close_instance(struct instance *in)
@@ -200,7 +202,7 @@ static void close_instance(struct instance *in)
         in->type->iface.close(&in->inst);
         callback_leave(in, "close", entered);
     }
-    answer(CHILD_CLOSED, in->number, CHELA_OK, local_detach(in));
+    answer(CHILD_CLOSED, in->number, CHELA_OK, local_detach(in), "");
     free_instance(in);
 }
 

@@ -98,6 +98,8 @@ static void opened_there(struct instance *in, uint32_t class, const char *text)
         return;
     if (class != CHELA_OK) {
         refused(in, class, text, &e);
+        call_end_all(in, CHELA_E_GONE, "it did not open");
+        in->number = 0;
         life_state(in, INSTANCE_FAILED, e.text);
     }
     finish(in, class != CHELA_OK ? &e : NULL);

@@ -26,5 +26,5 @@ CLEANFILES += $(BAD_PLUGINS) $(TWINS) tests/plugin/bad/*.part.o
 tests/plugin/life/tool_life.so: tests/plugin/life/tool_life.c $(chelainclude_HEADERS)
 	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) $(PLUGIN_CPPFLAGS) $(CHELA_CFLAGS) $(CFLAGS) -fPIC $(SANITIZE) -shared -o $@ $<
 unit_tests += tests/unit/registry_test
-EXTRA_tests_unit_registry_test_DEPENDENCIES = tests/plugin/life/tool_life.so
+EXTRA_tests_unit_registry_test_DEPENDENCIES = tests/plugin/life/tool_life.so chela-child$(EXEEXT)
 CLEANFILES += tests/plugin/life/tool_life.so

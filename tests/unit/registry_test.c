@@ -383,6 +383,57 @@ static void a_stop_in_the_middle_of_a_reload_stops(void **state)
     assert_null(tool("b"));
 }
 
+static void turn_until(const char *name, enum instance_state state)
+{
+    while (!tool(name) || instance_state(tool(name)) != state)
+        loop_turn(true);
+}
+
+static void the_same_holds_for_a_plugin_in_a_process_of_its_own(void **state)
+{
+    (void)state;
+    static const char more[] = "isolated = [ \"tool_life\" ];";
+    struct plugins_info info;
+    assert_true(start("a : { type = \"life\"; note = \"one\"; }; b : { type = \"life\"; };", more));
+    assert_true(plugins_at(0, &info) && info.isolated);
+    turn_until("a", INSTANCE_RUNNING);
+    turn_until("b", INSTANCE_RUNNING);
+    assert_string_equal(published("a"), "started: one");
+    struct instance *a = tool("a");
+    t.done = false;
+    registry_reload(configure("a : { type = \"life\"; note = \"bad\"; };", more), note_done, NULL);
+    wait_done();
+    assert_string_equal(t.error.text, "tools.a: the note is bad");
+    t.done = false;
+    registry_reload(configure("a : { type = \"life\"; note = \"two\"; };", more), note_done, NULL);
+    wait_done();
+    assert_false(t.failed);
+    assert_ptr_equal(tool("a"), a);
+    assert_string_equal(published("a"), "applied: two");
+    assert_null(tool("b"));
+    t.done = false;
+    registry_reload(configure("a : { type = \"life\"; mode = \"refuses\"; };", more), note_done,
+                    NULL);
+    wait_done();
+    assert_false(t.failed); /* its answer comes too late to stop the reload */
+    assert_int_equal(instance_state(a), INSTANCE_FAILED);
+    assert_non_null(strstr(instance_why(a), "refused to open: the mode is \"refuses\""));
+}
+
+static void a_process_that_is_killed_is_started_again(void **state)
+{
+    (void)state;
+    assert_true(
+        start("a : { type = \"life\"; mode = \"dies\"; };", "isolated = [ \"tool_life\" ];"));
+    turn_until("a", INSTANCE_FAILED);
+    assert_null(published_get(tool("a"), CHELA_TOOLS));
+    clock_fake_advance(2100);
+    buf_clear(&t.changes);
+    while (!strstr(buf_text(&t.changes), "a starting"))
+        loop_turn(false);
+    assert_non_null(strstr(buf_text(&t.changes), "a open\n"));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -401,6 +452,11 @@ int main(void)
         TEST(a_bad_reload_leaves_everything_as_it_was),
         TEST(only_one_piece_of_work_runs_at_a_time),
         TEST(a_stop_in_the_middle_of_a_reload_stops),
+        TEST(the_same_holds_for_a_plugin_in_a_process_of_its_own),
+        TEST(a_process_that_is_killed_is_started_again),
     };
+    const char *set = getenv("CHELA_TEST_BUILDDIR");
+    CLEANUP(freep) char *build = realpath(set ? set : ".", NULL);
+    setenv("CHELA_LIBEXEC_DIR", build, 1); /* chela-child */
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <chela/chela.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct self {
     uint64_t revision, stop;
@@ -58,6 +59,13 @@ static void job(struct chela_inst *in, void *arg)
     chela_log(in, CHELA_DEBUG, "a job runs");
 }
 
+static void die(struct chela_inst *in, void *arg)
+{
+    (void)in;
+    (void)arg;
+    _exit(9);
+}
+
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
     struct self *self = in->self;
@@ -68,6 +76,8 @@ static void start(struct chela_inst *in, const struct chela_arg *a)
         chela_end(in, a->h.call, CHELA_E_NETWORK, "nobody is there");
         return;
     }
+    if (is_mode(in, "dies"))
+        in->host->local->timer(in, 1, die, NULL);
     if (is_mode(in, "leaks")) {
         in->host->local->timer(in, 3600000, nothing, NULL);
         in->host->local->work(in, job, nothing, NULL);
