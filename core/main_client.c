@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/command_line.h"
 #include "cli/output.h"
 #include "cli/width.h"
 #include "config.h"

@@ -3,7 +3,7 @@
 #ifndef CLI_BECOME_H
 #define CLI_BECOME_H
 
-#include "cli/options.h"
+#include "cli/command_line.h"
 
 /* words[0] names the program in libexec; NULL ends them. Returns, with the status to exit with and
  * after having told why, only if that was impossible. */

@@ -254,7 +254,7 @@ static void paint(struct chat *chat)
     struct rows *above = &chat->screen.above;
     rows_clear(above);
     if (chat->replying) {
-        reply_above(&chat->reply, above);
+        turn_view_above(&chat->reply, above);
     } else if (chat->unsent != NULL && chat->connected) {
         add_note(chat, "sending ...", STYLE_DIM);
     }
@@ -330,7 +330,8 @@ static void step(struct chat *chat)
         {-1, 0, 0},
     };
     if (chat->connected) {
-        fds[2] = (struct pollfd){ws_fd(chat->client.ws), ws_poll_events(chat->client.ws), 0};
+        fds[2] = (struct pollfd){websocket_fd(chat->client.ws),
+                                 websocket_poll_events(chat->client.ws), 0};
     }
     int n = poll(fds, 3, timeout_of(chat));
     if (n < 0) {
@@ -412,7 +413,7 @@ int cmd_chat(int argc, char **argv)
     };
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     struct chat *chat = xcalloc(1, sizeof *chat);

@@ -1,5 +1,6 @@
 /* Chat: one conversation in a terminal, as its parts share it: chat.c (loop and keyboard),
- * chat_link.c (the gateway: sending, events, coming back after a loss), chat_ask.c (approvals). */
+ * chat_link.c (the gateway: sending, events), chat_history.c (taking up the session), chat_ask.c
+ * (approvals). */
 #ifndef CLI_CHAT_H
 #define CLI_CHAT_H
 
@@ -8,10 +9,10 @@
 
 #include "cli/approval.h"
 #include "cli/client.h"
+#include "cli/command_line.h"
 #include "cli/line.h"
-#include "cli/options.h"
-#include "cli/reply.h"
 #include "cli/screen.h"
+#include "cli/turn_view.h"
 
 #define CHAT_RECENT 64
 
@@ -48,7 +49,7 @@ struct chat {
     char *session;             /* the full key */
     bool verbose, synced;
     int64_t seen_seq; /* the newest message of the history that was shown */
-    struct reply reply;
+    struct turn_view reply;
     bool replying;
     char *awaited; /* in line mode: the run that must end before the next line is read */
     char *recent[CHAT_RECENT]; /* runs and messages that were shown */
@@ -73,6 +74,17 @@ void chat_abort(struct chat *chat);
 void chat_link_free(struct chat *chat);
 /* Was shown already, so that it is not shown again; remembers it. */
 bool chat_seen(struct chat *chat, const char *id);
+
+bool chat_is_recent(const struct chat *chat, const char *id);
+void chat_begin_reply(struct chat *chat, const char *run);
+void chat_end_reply(struct chat *chat); /* if it has ended */
+void chat_show_user(struct chat *chat, json_object *message);
+void chat_no_longer_awaited(struct chat *chat, const char *run);
+
+/* ---- chat_history.c ---- */
+
+/* Asks for all that is needed to go on in the session. -1: the connection has ended. */
+int chat_take_up_session(struct chat *chat, struct error *e);
 
 /* ---- chat_ask.c ---- */
 

@@ -13,13 +13,10 @@
 #include "cli/output.h"
 #include "support/json.h"
 
-#define ASK_MS         10000u
-#define HISTORY_LIMIT  200
-#define HISTORY_SHOWN  6 /* messages of before, when the chat is opened */
 #define RETRY_FIRST_MS 250u
 #define RETRY_MOST_MS  5000u
 
-static bool is_recent(const struct chat *chat, const char *id)
+bool chat_is_recent(const struct chat *chat, const char *id)
 {
     for (unsigned i = 0; i < CHAT_RECENT; i++) {
         if (chat->recent[i] != NULL && strcmp(chat->recent[i], id) == 0) {
@@ -31,7 +28,7 @@ static bool is_recent(const struct chat *chat, const char *id)
 
 bool chat_seen(struct chat *chat, const char *id)
 {
-    if (is_recent(chat, id)) {
+    if (chat_is_recent(chat, id)) {
         return true;
     }
     free(chat->recent[chat->recent_next]);
@@ -55,7 +52,7 @@ static void forget_sent(struct chat *chat, struct chat_sent *sent)
     }
 }
 
-static void no_longer_awaited(struct chat *chat, const char *run)
+void chat_no_longer_awaited(struct chat *chat, const char *run)
 {
     if (chat->awaited != NULL && strcmp(chat->awaited, run) == 0) {
         free(chat->awaited);
@@ -73,7 +70,7 @@ static bool acknowledged(void *arg, const struct client_answer *answer)
     if (!answer->ok) {
         screen_say(&chat->screen, answer->error.text, STYLE_ALERT);
         chat->status = EXIT_FAILED;
-        no_longer_awaited(chat, sent->key);
+        chat_no_longer_awaited(chat, sent->key);
     }
     chat->dirty = true;
     forget_sent(chat, sent);
@@ -140,14 +137,14 @@ void chat_abort(struct chat *chat)
 
 /* ---- events ---- */
 
-static void begin_reply(struct chat *chat, const char *run)
+void chat_begin_reply(struct chat *chat, const char *run)
 {
-    reply_begin(&chat->reply, &chat->screen, run, chat->verbose);
+    turn_view_begin(&chat->reply, &chat->screen, run, chat->verbose);
     chat->replying = true;
     screen_blank(&chat->screen);
 }
 
-static void end_reply(struct chat *chat)
+void chat_end_reply(struct chat *chat)
 {
     if (chat->reply.state == REPLY_RUNNING) {
         return;
@@ -155,9 +152,9 @@ static void end_reply(struct chat *chat)
     chat->status = chat->reply.state == REPLY_DONE      ? EXIT_OK
                    : chat->reply.state == REPLY_ABORTED ? EXIT_ABORTED
                                                         : EXIT_FAILED;
-    no_longer_awaited(chat, chat->reply.run);
+    chat_no_longer_awaited(chat, chat->reply.run);
     chat_seen(chat, chat->reply.run);
-    reply_free(&chat->reply);
+    turn_view_free(&chat->reply);
     chat->replying = false;
     screen_blank(&chat->screen);
 }
@@ -171,13 +168,13 @@ static void other_run(struct chat *chat, const char *run, json_object *payload)
     if (!over || chat_seen(chat, run)) {
         return;
     }
-    struct reply reply;
-    reply_begin(&reply, &chat->screen, run, chat->verbose);
+    struct turn_view reply;
+    turn_view_begin(&reply, &chat->screen, run, chat->verbose);
     screen_blank(&chat->screen);
-    reply_chat(&reply, payload);
+    turn_view_chat(&reply, payload);
     screen_blank(&chat->screen);
-    no_longer_awaited(chat, run);
-    reply_free(&reply);
+    chat_no_longer_awaited(chat, run);
+    turn_view_free(&reply);
 }
 
 static void on_run_event(struct chat *chat, json_object *payload, bool agent)
@@ -194,24 +191,24 @@ static void on_run_event(struct chat *chat, json_object *payload, bool agent)
         return;
     }
     if (!chat->replying) {
-        if (is_recent(chat, run)) {
+        if (chat_is_recent(chat, run)) {
             return;
         }
-        begin_reply(chat, run);
+        chat_begin_reply(chat, run);
     }
     if (agent) {
-        reply_agent(&chat->reply, payload);
+        turn_view_agent(&chat->reply, payload);
     } else {
-        reply_chat(&chat->reply, payload);
+        turn_view_chat(&chat->reply, payload);
     }
-    end_reply(chat);
+    chat_end_reply(chat);
     chat->dirty = true;
 }
 
-static void show_user(struct chat *chat, json_object *message)
+void chat_show_user(struct chat *chat, json_object *message)
 {
     struct buf text = {0}, line = {0};
-    reply_message_text(message, &text);
+    turn_view_message_text(message, &text);
     buf_printf(&line, "%s%s", chat->line.prompt, buf_text(&text));
     screen_say(&chat->screen, buf_text(&line), STYLE_DIM);
     buf_free(&text);
@@ -232,7 +229,7 @@ static void on_session_message(struct chat *chat, json_object *payload)
     chat->seen_seq = seq > chat->seen_seq ? seq : chat->seen_seq;
     if (strcmp(output_field(message, "role", ""), "user") == 0 && key != NULL &&
         !chat_seen(chat, key)) {
-        show_user(chat, message);
+        chat_show_user(chat, message);
         chat->dirty = true;
     }
 }
@@ -253,189 +250,7 @@ static void on_event(void *arg, const char *name, json_object *payload)
     }
 }
 
-/* ---- taking up the session ---- */
-
-static int64_t seq_of(json_object *message)
-{
-    return chela_json_int(chela_json_object(message, "__openclaw"), "seq", 0);
-}
-
-static const char *run_of(json_object *message)
-{
-    return output_field(chela_json_object(message, "__openclaw"), "runId", "");
-}
-
-/* The last text that the run of the open reply gave, if it ended while there was no connection. */
-static void finish_from_history(struct chat *chat, json_object *messages)
-{
-    for (size_t i = chela_json_length(messages); i-- > 0;) {
-        json_object *message = chela_json_at(messages, i);
-        if (strcmp(output_field(message, "role", ""), "assistant") == 0 &&
-            strcmp(run_of(message), chat->reply.run) == 0) {
-            struct buf text = {0};
-            reply_message_text(message, &text);
-            if (text.n > 0) {
-                reply_text(&chat->reply, buf_text(&text), text.n);
-                buf_free(&text);
-                reply_end(&chat->reply, REPLY_DONE, NULL);
-                return;
-            }
-            buf_free(&text);
-        }
-    }
-    reply_end(&chat->reply, REPLY_FAILED, "the gateway ended while it was at work");
-}
-
-static void show_answer(struct chat *chat, json_object *message)
-{
-    struct buf text = {0};
-    reply_message_text(message, &text);
-    if (text.n > 0) {
-        struct reply reply;
-        reply_begin(&reply, &chat->screen, "", false);
-        screen_blank(&chat->screen);
-        reply_text(&reply, buf_text(&text), text.n);
-        reply_end(&reply, REPLY_DONE, NULL);
-        reply_free(&reply);
-        screen_blank(&chat->screen);
-    }
-    buf_free(&text);
-}
-
-static void show_message(struct chat *chat, json_object *message)
-{
-    const char *role = output_field(message, "role", "");
-    const char *key = output_field(message, "idempotencyKey", NULL);
-    if (strcmp(role, "user") == 0) {
-        if (key == NULL || !chat_seen(chat, key)) {
-            show_user(chat, message);
-        }
-    } else if (strcmp(role, "assistant") == 0 && !is_recent(chat, run_of(message))) {
-        show_answer(chat, message);
-    }
-}
-
-/* Whether an entry has text of its own, as those of tool calls alone have not. */
-static bool has_text(json_object *message)
-{
-    struct buf text = {0};
-    const char *role = output_field(message, "role", "");
-    reply_message_text(message, &text);
-    bool has = text.n > 0 && (strcmp(role, "user") == 0 || strcmp(role, "assistant") == 0);
-    buf_free(&text);
-    return has;
-}
-
-static void show_history(struct chat *chat, json_object *messages, bool first)
-{
-    size_t count = chela_json_length(messages), from = 0;
-    int64_t newest = chat->seen_seq;
-    if (first) {
-        size_t left = HISTORY_SHOWN;
-        for (from = count; from > 0 && left > 0; from--) {
-            left -= has_text(chela_json_at(messages, from - 1));
-        }
-    }
-    for (size_t i = from; i < count; i++) {
-        json_object *message = chela_json_at(messages, i);
-        if (has_text(message) && (first ? chat->raw : seq_of(message) > chat->seen_seq)) {
-            show_message(chat, message);
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        int64_t seq = seq_of(chela_json_at(messages, i));
-        newest = seq > newest ? seq : newest;
-    }
-    chat->seen_seq = newest;
-}
-
-static void take_up(struct chat *chat, json_object *history)
-{
-    bool first = chat->session == NULL;
-    json_object *messages = chela_json_array(history, "messages");
-    json_object *running = chela_json_object(history, "inFlightRun");
-    const char *run = output_field(running, "runId", NULL);
-    if (first) {
-        chat->session = xstrdup(output_field(history, "sessionKey", chat->asked_session));
-    }
-    bool goes_on = chat->replying && run != NULL && strcmp(run, chat->reply.run) == 0;
-    if (chat->replying && !goes_on) {
-        finish_from_history(chat, messages);
-        end_reply(chat);
-    }
-    show_history(chat, messages, first);
-    if (run != NULL && !is_recent(chat, run)) {
-        size_t length = 0;
-        const char *text = chela_json_string(running, "text", &length);
-        if (!chat->replying) {
-            begin_reply(chat, run);
-        }
-        if (text != NULL && length > 0) {
-            reply_resume(&chat->reply, text, length);
-        }
-    } else if (chat->awaited != NULL && run == NULL) {
-        bool unsent = false;
-        for (struct chat_sent *sent = chat->unsent; sent != NULL; sent = sent->next) {
-            unsent = unsent || strcmp(sent->key, chat->awaited) == 0;
-        }
-        if (!unsent) {
-            no_longer_awaited(chat, chat->awaited);
-        }
-    }
-    chat->synced = true;
-}
-
-static json_object *with_session(struct chat *chat)
-{
-    json_object *params = chela_json_new_object();
-    chela_json_put_text(params, "sessionKey",
-                        chat->session != NULL ? chat->session : chat->asked_session);
-    return params;
-}
-
-/* What is good to have, but without which a chat can be held. */
-static int ask_optional(struct chat *chat, const char *method, json_object *params,
-                        json_object **payload, struct error *e)
-{
-    *payload = NULL;
-    if (!client_offers(&chat->client, method)) {
-        json_object_put(params);
-        return 0;
-    }
-    if (client_call(&chat->client, method, params, ASK_MS, payload, NULL, e) != 0) {
-        return e->class == CHELA_E_GONE ? -1 : 0;
-    }
-    return 0;
-}
-
-static int take_up_session(struct chat *chat, struct error *e)
-{
-    json_object *params = with_session(chat), *payload = NULL;
-    chela_json_put_int(params, "limit", HISTORY_LIMIT);
-    if (client_call(&chat->client, "chat.history", params, ASK_MS, &payload, NULL, e) != 0) {
-        return -1;
-    }
-    take_up(chat, payload);
-    json_object_put(payload);
-    if (ask_optional(chat, "exec.approval.list", NULL, &payload, e) != 0) {
-        return -1;
-    }
-    chat_ask_list(chat, payload);
-    json_object_put(payload);
-    params = chela_json_new_object();
-    chela_json_put_text(params, "key", chat->session);
-    if (ask_optional(chat, "sessions.messages.subscribe", params, &payload, e) != 0) {
-        return -1;
-    }
-    json_object_put(payload);
-    if (ask_optional(chat, "commands.list", NULL, &payload, e) != 0) {
-        return -1;
-    }
-    json_object_put(chat->commands);
-    chat->commands = json_object_get(chela_json_array(payload, "commands"));
-    json_object_put(payload);
-    return 0;
-}
+/* ---- coming and going ---- */
 
 static void greet(struct chat *chat)
 {
@@ -458,7 +273,7 @@ int chat_connect(struct chat *chat, struct error *e)
     if (chat->session == NULL && chat->raw) {
         greet(chat);
     }
-    if (take_up_session(chat, e) != 0) {
+    if (chat_take_up_session(chat, e) != 0) {
         client_close(&chat->client);
         return -1;
     }
@@ -496,7 +311,7 @@ void chat_link_free(struct chat *chat)
         free(chat->recent[i]);
     }
     if (chat->replying) {
-        reply_free(&chat->reply);
+        turn_view_free(&chat->reply);
     }
     free(chat->awaited);
     free(chat->session);

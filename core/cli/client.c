@@ -145,7 +145,7 @@ static void on_event(struct client *client, json_object *frame)
 
 static void on_message(void *arg, const char *text, size_t length)
 {
-    static const struct chela_json_limits limits = {.size = WS_MESSAGE_LIMIT};
+    static const struct chela_json_limits limits = {.size = WEBSOCKET_MESSAGE_LIMIT};
     struct client *client = arg;
     struct chela_json_error wrong;
     json_object *frame = NULL;
@@ -185,7 +185,7 @@ int client_request(struct client *client, const char *method, json_object *param
     const char *text = chela_json_text(frame, &length);
     int sent = client->ws == NULL
                    ? error_set(e, CHELA_E_GONE, "there is no connection to the gateway")
-                   : ws_send(client->ws, text, length, e);
+                   : websocket_send(client->ws, text, length, e);
     json_object_put(frame);
     if (sent != 0) {
         return -1;
@@ -204,7 +204,7 @@ int client_request(struct client *client, const char *method, json_object *param
 
 int client_service(struct client *client, struct error *e)
 {
-    int result = ws_service(client->ws, e);
+    int result = websocket_service(client->ws, e);
     if (client->is_broken) {
         if (e != NULL) {
             *e = client->broken;
@@ -216,7 +216,7 @@ int client_service(struct client *client, struct error *e)
 
 int client_wait(struct client *client, int timeout_ms, struct error *e)
 {
-    struct pollfd fd = {ws_fd(client->ws), ws_poll_events(client->ws), 0};
+    struct pollfd fd = {websocket_fd(client->ws), websocket_poll_events(client->ws), 0};
     int n = poll(&fd, 1, timeout_ms);
     if (n < 0 && errno != EINTR) {
         return error_set(e, CHELA_E_OTHER, "poll: %s", strerror(errno));
@@ -374,7 +374,8 @@ int client_open(struct client *client, const struct place *place, client_event_f
     client->event_arg = arg;
     client->heard_ms = clock_ticks_ms();
     uint64_t deadline = client->heard_ms + CLIENT_HANDSHAKE_MS;
-    client->ws = ws_open(place->host, place->port, CLIENT_HANDSHAKE_MS, on_message, client, e);
+    client->ws =
+        websocket_open(place->host, place->port, CLIENT_HANDSHAKE_MS, on_message, client, e);
     if (client->ws == NULL) {
         return -1;
     }
@@ -403,7 +404,7 @@ void client_close(struct client *client)
         request->answer(request->arg, &gone);
         free(request);
     }
-    ws_close(client->ws);
+    websocket_close(client->ws);
     json_object_put(client->hello);
     json_object_put(client->challenge);
     client->ws = NULL;

@@ -1,6 +1,7 @@
 /* Client: the gateway's protocol 4 as a client speaks it: handshake, requests and their answers by
- * id, events. On top of ws.c; knows nothing of what is asked or shown. One request may be waited
- * for (client_call), or many be under way while the owner polls (client_request, client_service).
+ * id, events. On top of websocket.c; knows nothing of what is asked or shown. One request may be
+ * waited for (client_call), or many be under way while the owner polls (client_request,
+ * client_service).
  */
 #ifndef CLI_CLIENT_H
 #define CLI_CLIENT_H
@@ -11,7 +12,7 @@
 
 #include "base/error.h"
 #include "cli/place.h"
-#include "cli/ws.h"
+#include "cli/websocket.h"
 
 #define CLIENT_REQUEST_MS   30000u
 #define CLIENT_HANDSHAKE_MS 15000u
@@ -32,7 +33,7 @@ typedef void client_event_fn(void *arg, const char *event, json_object *payload)
 struct client_request; /* one that waits for its answer */
 
 struct client {
-    struct ws *ws;
+    struct websocket *ws;
     struct client_request *requests; /* in the order of their beginning */
     uint64_t last_id;
     client_event_fn *event;

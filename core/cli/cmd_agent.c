@@ -11,186 +11,18 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/mem.h"
-#include "cli/approval.h"
+#include "cli/agent_turn.h"
 #include "cli/clean.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/reply.h"
 #include "cli/terminal.h"
+#include "cli/turn_view.h"
 #include "support/json.h"
 
 #define MESSAGE_LIMIT       (1u << 20)
 #define APPROVAL_DEFAULT_MS (30u * 60 * 1000)
 #define TURN_DEFAULT_MS     (600u * 1000)
 #define GRACE_MS            10000 /* for the gateway to answer beyond the turn's own limit */
-
-struct turn {
-    const struct common *common;
-    struct client client;
-    struct screen screen;
-    struct reply reply;
-    bool shows; /* the answer streams */
-    char key[ID_UUID_SIZE];
-    char *run, *session;
-    bool asks; /* somebody is at the terminal */
-    struct approval *approvals;
-    size_t approval_count;
-    uint64_t approval_ms, approval_deadline; /* 0: none waits */
-    bool unapproved, stopping;
-    bool over;
-    json_object *result; /* the final answer's payload */
-    struct error error;  /* of a request that failed */
-    int status;
-};
-
-/* ---- approvals ---- */
-
-static bool resolved(void *arg, const struct client_answer *answer)
-{
-    struct turn *turn = arg;
-    if (!answer->ok && answer->error.class != CHELA_E_GONE) {
-        output_error(turn->common, &answer->error, EXIT_FAILED);
-    }
-    return false;
-}
-
-static bool aborted(void *arg, const struct client_answer *answer)
-{
-    (void)arg;
-    (void)answer;
-    return false;
-}
-
-static void stop(struct turn *turn)
-{
-    struct error e;
-    json_object *params = chela_json_new_object();
-    chela_json_put_text(params, "sessionKey", turn->session != NULL ? turn->session : "main");
-    chela_json_put_text(params, "runId", turn->run != NULL ? turn->run : turn->key);
-    turn->stopping = true;
-    client_request(&turn->client, "chat.abort", params, aborted, turn, &e);
-}
-
-static void tell_approval(struct turn *turn, const struct approval *approval)
-{
-    struct buf summary = {0}, id = {0};
-    char span[48];
-    approval_summary(approval, &summary);
-    clean_append_line(&id, approval->id, strlen(approval->id), 100);
-    output_span((int64_t)turn->approval_ms, span, sizeof span);
-    fprintf(stderr,
-            "chela: approval %s is needed: %s\n"
-            "chela: allow it with: chela approvals allow-once %s\n"
-            "chela: or deny it with: chela approvals deny %s (waiting up to %s)\n",
-            buf_text(&id), buf_text(&summary), buf_text(&id), buf_text(&id), span);
-    buf_free(&summary);
-    buf_free(&id);
-}
-
-/* Shows the question on standard error, which is where the terminal is. */
-static void ask_approval(struct turn *turn, const struct approval *approval)
-{
-    struct rows rows = {0};
-    screen_paint(&turn->screen);
-    approval_rows(approval, screen_width(&turn->screen), output_level(STDERR_FILENO), &rows);
-    if (turn->screen.live) {
-        screen_print(&turn->screen, &rows);
-        screen_flush(&turn->screen);
-    } else {
-        for (size_t i = 0; i < rows.count; i++) {
-            fprintf(stderr, "%.*s\n", (int)rows.row[i].length, rows.bytes.p + rows.row[i].offset);
-        }
-    }
-    rows_free(&rows);
-    fprintf(stderr, "Allow it?  %s%s[d] deny, then Enter: ", approval->once ? "[a] once  " : "",
-            approval->always ? "[A] always  " : "");
-    fflush(stderr);
-}
-
-static void next_approval(struct turn *turn)
-{
-    turn->approval_deadline = 0;
-    if (turn->approval_count > 0) {
-        turn->approval_deadline = clock_ticks_ms() + turn->approval_ms;
-        if (turn->asks) {
-            ask_approval(turn, &turn->approvals[0]);
-        } else {
-            tell_approval(turn, &turn->approvals[0]);
-        }
-    }
-}
-
-static void add_approval(struct turn *turn, json_object *record)
-{
-    struct approval approval;
-    if (!approval_read(&approval, record)) {
-        return;
-    }
-    const char *run = turn->run != NULL ? turn->run : turn->key;
-    bool ours = strcmp(approval.run, run) == 0;
-    for (size_t i = 0; i < turn->approval_count; i++) {
-        ours = ours && strcmp(turn->approvals[i].id, approval.id) != 0;
-    }
-    if (!ours) {
-        approval_free(&approval);
-        return;
-    }
-    turn->approvals = xrealloc(turn->approvals, (turn->approval_count + 1) * sizeof approval);
-    turn->approvals[turn->approval_count++] = approval;
-    if (turn->approval_count == 1) {
-        next_approval(turn);
-    }
-}
-
-static void drop_approval(struct turn *turn, size_t index)
-{
-    approval_free(&turn->approvals[index]);
-    turn->approval_count--;
-    memmove(&turn->approvals[index], &turn->approvals[index + 1],
-            (turn->approval_count - index) * sizeof *turn->approvals);
-    if (index == 0) {
-        next_approval(turn);
-    }
-}
-
-static void approval_resolved(struct turn *turn, json_object *payload)
-{
-    const char *id = output_field(payload, "id", "");
-    for (size_t i = 0; i < turn->approval_count; i++) {
-        if (strcmp(turn->approvals[i].id, id) == 0) {
-            turn->unapproved =
-                turn->unapproved || strcmp(output_field(payload, "decision", ""), "expired") == 0;
-            drop_approval(turn, i);
-            return;
-        }
-    }
-}
-
-/* A line from the terminal: the answer to the question, nothing else is asked for. */
-static void read_answer(struct turn *turn)
-{
-    char line[256];
-    ssize_t n = read(STDIN_FILENO, line, sizeof line - 1);
-    if (n <= 0) {
-        turn->asks = false; /* from now on as if nobody were here */
-        next_approval(turn);
-        return;
-    }
-    line[n] = '\0';
-    line[strcspn(line, "\r\n")] = '\0';
-    const struct approval *approval = &turn->approvals[0];
-    const char *decision = strcmp(line, "a") == 0 && approval->once     ? "allow-once"
-                           : strcmp(line, "A") == 0 && approval->always ? "allow-always"
-                           : strcmp(line, "d") == 0                     ? "deny"
-                                                                        : NULL;
-    struct error e;
-    if (decision == NULL) {
-        ask_approval(turn, approval);
-    } else if (client_request(&turn->client, "exec.approval.resolve",
-                              approval_answer(approval, decision), resolved, turn, &e) == 0) {
-        turn->approval_deadline = 0;
-    }
-}
 
 /* ---- events and answers ---- */
 
@@ -204,15 +36,15 @@ static void on_event(void *arg, const char *name, json_object *payload)
 {
     struct turn *turn = arg;
     if (strcmp(name, "exec.approval.requested") == 0) {
-        add_approval(turn, payload);
+        cli_turn_ask_add(turn, payload);
     } else if (strcmp(name, "exec.approval.resolved") == 0) {
-        approval_resolved(turn, payload);
+        cli_turn_ask_resolved(turn, payload);
     } else if (!is_ours(turn, payload)) {
         return;
     } else if (strcmp(name, "chat") == 0) {
-        reply_chat(&turn->reply, payload);
+        turn_view_chat(&turn->reply, payload);
     } else if (strcmp(name, "agent") == 0) {
-        reply_agent(&turn->reply, payload);
+        turn_view_agent(&turn->reply, payload);
     }
 }
 
@@ -303,8 +135,8 @@ static int finish(struct turn *turn)
     if (turn->common->json) {
         output_json(turn->result);
     } else if (turn->shows) {
-        reply_text(&turn->reply, buf_text(&text), text.n);
-        reply_end(&turn->reply, REPLY_DONE, NULL);
+        turn_view_text(&turn->reply, buf_text(&text), text.n);
+        turn_view_end(&turn->reply, REPLY_DONE, NULL);
     } else {
         struct buf clean = {0}; /* a pipe may end at a terminal all the same */
         clean_append(&clean, buf_text(&text), text.n);
@@ -336,7 +168,7 @@ static void paint(struct turn *turn)
 {
     if (turn->shows && !(turn->asks && turn->approval_count > 0)) {
         rows_clear(&turn->screen.above);
-        reply_above(&turn->reply, &turn->screen.above);
+        turn_view_above(&turn->reply, &turn->screen.above);
         screen_paint(&turn->screen);
     }
 }
@@ -347,10 +179,10 @@ static void check_limits(struct turn *turn)
         !turn->stopping) {
         turn->unapproved = true;
         turn->approval_deadline = 0;
-        stop(turn);
+        cli_turn_stop(turn);
     }
     if (terminal_interrupted() && !turn->stopping) {
-        stop(turn);
+        cli_turn_stop(turn);
     }
 }
 
@@ -360,7 +192,7 @@ static int follow(struct turn *turn, uint64_t deadline)
     while (!turn->over) {
         bool asking = turn->asks && turn->approval_count > 0;
         struct pollfd fds[3] = {
-            {ws_fd(turn->client.ws), ws_poll_events(turn->client.ws), 0},
+            {websocket_fd(turn->client.ws), websocket_poll_events(turn->client.ws), 0},
             {terminal_wake_fd(), POLLIN, 0},
             {asking ? STDIN_FILENO : -1, POLLIN, 0},
         };
@@ -372,7 +204,7 @@ static int follow(struct turn *turn, uint64_t deadline)
             terminal_woken();
         }
         if (n > 0 && fds[2].revents != 0 && turn->approval_count > 0) {
-            read_answer(turn);
+            cli_turn_ask_read(turn);
         }
         check_limits(turn);
         if (!turn->over && clock_ticks_ms() >= deadline) {
@@ -415,7 +247,7 @@ static int run_turn(struct turn *turn, json_object *params, uint64_t timeout_ms)
         return status;
     }
     screen_begin(&turn->screen, NULL);
-    reply_begin(&turn->reply, turn->shows ? &turn->screen : NULL, turn->key, false);
+    turn_view_begin(&turn->reply, turn->shows ? &turn->screen : NULL, turn->key, false);
     terminal_catch_interrupt();
     if (client_request(&turn->client, "agent", params, on_answer, turn, &e) != 0) {
         status = output_error(turn->common, &e, EXIT_FAILED);
@@ -425,7 +257,7 @@ static int run_turn(struct turn *turn, json_object *params, uint64_t timeout_ms)
     }
     rows_clear(&turn->screen.above);
     screen_end(&turn->screen);
-    reply_free(&turn->reply);
+    turn_view_free(&turn->reply);
     while (turn->approval_count > 0) {
         approval_free(&turn->approvals[--turn->approval_count]);
     }
@@ -480,11 +312,11 @@ int cmd_agent(int argc, char **argv)
     char **arguments;
     int count, status;
     uint64_t timeout_ms = TURN_DEFAULT_MS, approval_ms = APPROVAL_DEFAULT_MS;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
-    if ((timeout != NULL && (!options_duration(timeout, &timeout_ms) || timeout_ms == 0)) ||
-        (approval != NULL && !options_duration(approval, &approval_ms))) {
+    if ((timeout != NULL && (!command_line_duration(timeout, &timeout_ms) || timeout_ms == 0)) ||
+        (approval != NULL && !command_line_duration(approval, &approval_ms))) {
         return output_failure(&common, "usage", "a time is a number with ms, s, m or h behind it",
                               EXIT_USAGE);
     }

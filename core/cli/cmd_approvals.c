@@ -80,7 +80,7 @@ int cmd_approvals(int argc, char **argv)
     static const char *const decisions[] = {"allow-once", "allow-always", "deny"};
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     if (count == 0 || (count == 1 && strcmp(arguments[0], "list") == 0)) {

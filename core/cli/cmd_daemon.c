@@ -66,7 +66,7 @@ int cmd_gateway(int argc, char **argv)
     };
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     struct words words = {.count = 1};
@@ -95,7 +95,7 @@ int cmd_doctor(int argc, char **argv)
     };
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     struct words words = {.count = 1};
@@ -119,7 +119,7 @@ int cmd_config(int argc, char **argv)
         {"show", "--config-show"}, {"check", "--check"}, {"path", "--config-path"}};
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     for (size_t i = 0; i < ARRAY_LENGTH(verbs); i++) {
@@ -153,7 +153,7 @@ int cmd_trust(int argc, char **argv)
     };
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     struct words words = {.count = 1};

@@ -113,7 +113,7 @@ int cmd_plugin(int argc, char **argv)
     };
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     const char *verb = arguments[0], *name = count > 1 ? arguments[1] : NULL;

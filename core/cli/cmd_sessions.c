@@ -169,7 +169,7 @@ int cmd_sessions(int argc, char **argv)
     };
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     const char *verb = count > 0 ? arguments[0] : "list";

@@ -106,7 +106,7 @@ static int ask_and_print(const struct command_line *line, int argc, char **argv,
     struct common common = {0};
     char **arguments;
     int count, status;
-    if (!options_read(line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     json_object *payload = NULL;
@@ -185,7 +185,7 @@ int cmd_models(int argc, char **argv)
     };
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     json_object *payload = NULL;
@@ -277,7 +277,7 @@ int cmd_logs(int argc, char **argv)
     };
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     char *end = NULL;
@@ -351,7 +351,7 @@ int cmd_route(int argc, char **argv)
     };
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     json_object *params = chela_json_new_object(), *payload = NULL;
@@ -381,7 +381,7 @@ int cmd_version(int argc, char **argv)
     };
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     if (common.json) {

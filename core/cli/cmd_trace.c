@@ -107,7 +107,7 @@ int cmd_trace(int argc, char **argv)
     };
     char **arguments;
     int count, status;
-    if (!options_read(&line, argc, argv, &common, &arguments, &count, &status)) {
+    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
         return status;
     }
     json_object *params = chela_json_new_object(), *payload = NULL;

@@ -1,6 +1,6 @@
 /* Markdown: text that streams in, as rows for a terminal. Cuts the stream into blocks: a finished
  * block is given out once and never again, the open one can be asked for as it stands. Called by
- * the parts of the client that show answers (reply.c); prints nothing itself. */
+ * the parts of the client that show answers (turn_view.c); prints nothing itself. */
 #ifndef CLI_MARKDOWN_H
 #define CLI_MARKDOWN_H
 

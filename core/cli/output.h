@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "cli/client.h"
-#include "cli/options.h"
+#include "cli/command_line.h"
 #include "cli/styled.h"
 
 /* Tells of a failure: {"ok":false,"error":{"type","message"}} on standard output with --json, else

@@ -331,7 +331,7 @@ static void a_silent_server_is_given_up(void **state)
     struct error e = {0};
     struct server server;
     struct place place = start(&server, (const struct step[]){{END, NULL, 0}});
-    assert_null(ws_open(place.host, place.port, 50, NULL, NULL, &e));
+    assert_null(websocket_open(place.host, place.port, 50, NULL, NULL, &e));
     assert_int_equal(e.class, CHELA_E_TIMEOUT);
     finish(&server, &place);
 }
@@ -470,7 +470,7 @@ static void the_port_is_looked_for_in_this_order(void **state)
     assert_int_equal(port_found(NULL), 4004);
     set("CHELA_GATEWAY_PORT", "4005");
     assert_int_equal(port_found(NULL), 4005);
-    assert_int_equal(port_found("localhost:4006"), 4006);
+    assert_int_equal(port_found("gateway.example:4006"), 4006);
     assert_int_equal(port_found(":4007"), 4007);
     assert_int_equal(port_found("ws://[::1]:4008/"), 4008);
     assert_int_equal(port_found("::1"), 4005);

@@ -1,7 +1,7 @@
-/* Reply: see reply.h. Text comes twice, by `agent` and by `chat` deltas; each kind is a position in
- * the one text of the turn, and only what lies beyond the text so far is new. A final text is
- * compared with what was shown, so that nothing is lost or doubled. */
-#include "cli/reply.h"
+/* Turn view: see turn_view.h. Text comes twice, by `agent` and by `chat` deltas; each kind is a
+ * position in the one text of the turn, and only what lies beyond the text so far is new. A final
+ * text is compared with what was shown, so that nothing is lost or doubled. */
+#include "cli/turn_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "base/mem.h"
 #include "cli/clean.h"
 #include "cli/output.h"
-#include "cli/reply_tools.h"
+#include "cli/turn_view_tools.h"
 #include "support/json.h"
 
 #define THINKING_SHOWN 6 /* rows, while it goes on */
 
-void reply_begin(struct reply *reply, struct screen *screen, const char *run, bool verbose)
+void turn_view_begin(struct turn_view *reply, struct screen *screen, const char *run, bool verbose)
 {
     memset(reply, 0, sizeof *reply);
     reply->screen = screen;
@@ -24,9 +24,9 @@ void reply_begin(struct reply *reply, struct screen *screen, const char *run, bo
     reply->begun_ms = clock_ticks_ms();
 }
 
-void reply_free(struct reply *reply)
+void turn_view_free(struct turn_view *reply)
 {
-    reply_tools_free(reply);
+    turn_view_tools_free(reply);
     free(reply->run);
     buf_free(&reply->error);
     buf_free(&reply->total);
@@ -36,7 +36,7 @@ void reply_free(struct reply *reply)
     memset(reply, 0, sizeof *reply);
 }
 
-void reply_message_text(json_object *message, struct buf *out)
+void turn_view_message_text(json_object *message, struct buf *out)
 {
     size_t length;
     const char *text = chela_json_as_string(message, &length);
@@ -63,7 +63,7 @@ void reply_message_text(json_object *message, struct buf *out)
 
 /* ---- printing ---- */
 
-void reply_gap(struct reply *reply, enum reply_part next)
+void turn_view_gap(struct turn_view *reply, enum reply_part next)
 {
     if (reply->last != PART_NONE && (reply->last != next || next == PART_TEXT)) {
         screen_blank(reply->screen);
@@ -71,10 +71,10 @@ void reply_gap(struct reply *reply, enum reply_part next)
     reply->last = next;
 }
 
-static void print_text(struct reply *reply, struct rows *rows)
+static void print_text(struct turn_view *reply, struct rows *rows)
 {
     if (rows->count > 0 && !reply->text_open) {
-        reply_gap(reply, PART_TEXT);
+        turn_view_gap(reply, PART_TEXT);
         reply->text_open = true;
     }
     if (rows->count > 0) {
@@ -82,13 +82,13 @@ static void print_text(struct reply *reply, struct rows *rows)
     }
 }
 
-static void show_text(struct reply *reply, const char *text, size_t length)
+static void show_text(struct turn_view *reply, const char *text, size_t length)
 {
     struct rows rows = {0};
     if (reply->screen == NULL) {
         return;
     }
-    reply_thinking_done(reply);
+    turn_view_thinking_done(reply);
     struct markdown *markdown = &reply->markdown;
     if (markdown->width == 0) {
         markdown_begin(markdown, screen_width(reply->screen), reply->screen->level);
@@ -100,7 +100,7 @@ static void show_text(struct reply *reply, const char *text, size_t length)
 }
 
 /* The text so far is a whole: what comes next begins anew. */
-void reply_text_done(struct reply *reply)
+void turn_view_text_done(struct turn_view *reply)
 {
     struct rows rows = {0};
     if (reply->screen != NULL && reply->markdown.width > 0) {
@@ -112,7 +112,7 @@ void reply_text_done(struct reply *reply)
     reply->segment = reply->total.n;
 }
 
-static void add_text(struct reply *reply, const char *text, size_t length)
+static void add_text(struct turn_view *reply, const char *text, size_t length)
 {
     if (length > 0) {
         buf_add(&reply->total, text, length);
@@ -126,7 +126,7 @@ static bool begins_with(const char *text, size_t length, const char *begin, size
     return begin_length <= length && (begin_length == 0 || memcmp(text, begin, begin_length) == 0);
 }
 
-void reply_text(struct reply *reply, const char *text, size_t length)
+void turn_view_text(struct turn_view *reply, const char *text, size_t length)
 {
     const char *total = buf_text(&reply->total);
     size_t all = reply->total.n, segment = all - reply->segment;
@@ -141,14 +141,14 @@ void reply_text(struct reply *reply, const char *text, size_t length)
                memcmp(text + length - segment, shown, segment) == 0) {
         return; /* it has, before what was shown last, what was shown earlier */
     } else {
-        reply_text_done(reply);
+        turn_view_text_done(reply);
         add_text(reply, text, length);
     }
 }
 
 /* ---- thinking ---- */
 
-static void thinking_rows(const struct reply *reply, struct rows *rows)
+static void thinking_rows(const struct turn_view *reply, struct rows *rows)
 {
     struct styled styled = {0}, bar = {0};
     struct buf clean = {0};
@@ -162,20 +162,20 @@ static void thinking_rows(const struct reply *reply, struct rows *rows)
     buf_free(&clean);
 }
 
-void reply_thinking_done(struct reply *reply)
+void turn_view_thinking_done(struct turn_view *reply)
 {
     if (reply->thinking.n == 0) {
         return;
     }
     struct rows rows = {0};
-    reply_gap(reply, PART_THINKING);
+    turn_view_gap(reply, PART_THINKING);
     thinking_rows(reply, &rows);
     screen_print(reply->screen, &rows);
     rows_free(&rows);
     buf_clear(&reply->thinking);
 }
 
-static void on_thinking(struct reply *reply, json_object *data)
+static void on_thinking(struct turn_view *reply, json_object *data)
 {
     size_t length = 0;
     const char *delta = chela_json_string(data, "delta", &length);
@@ -184,7 +184,7 @@ static void on_thinking(struct reply *reply, json_object *data)
     }
     if (delta != NULL && reply->verbose && reply->screen != NULL && reply->thinking.n < 1 << 20) {
         if (reply->thinking.n == 0) {
-            reply_text_done(reply);
+            turn_view_text_done(reply);
         }
         buf_add(&reply->thinking, delta, length);
     }
@@ -194,13 +194,13 @@ static void on_thinking(struct reply *reply, json_object *data)
 
 /* ---- events ---- */
 
-static void set_phase(struct reply *reply, const char *phase)
+static void set_phase(struct turn_view *reply, const char *phase)
 {
     buf_clear(&reply->phase);
     buf_puts(&reply->phase, phase);
 }
 
-static void on_lifecycle(struct reply *reply, json_object *data)
+static void on_lifecycle(struct turn_view *reply, json_object *data)
 {
     const char *phase = output_field(data, "phase", "");
     const char *model = output_field(data, "model", NULL);
@@ -209,17 +209,17 @@ static void on_lifecycle(struct reply *reply, json_object *data)
         clean_append_line(&reply->phase, model == NULL ? "the model" : model,
                           strlen(model == NULL ? "the model" : model), 60);
     } else if (strcmp(phase, "waiting-approval") == 0) {
-        reply_tools_waiting(reply, output_field(data, "toolCallId", ""), true);
+        turn_view_tools_waiting(reply, output_field(data, "toolCallId", ""), true);
         buf_clear(&reply->phase);
     } else if (strcmp(phase, "approval-resolved") == 0) {
-        reply_tools_waiting(reply, output_field(data, "toolCallId", ""), false);
+        turn_view_tools_waiting(reply, output_field(data, "toolCallId", ""), false);
     } else if (strcmp(phase, "finishing") == 0) {
         buf_clear(&reply->phase);
     }
 }
 
 /* A delta that begins at *at: what of it was not known yet is added. */
-static void take_delta(struct reply *reply, size_t *at, const char *text, size_t length)
+static void take_delta(struct turn_view *reply, size_t *at, const char *text, size_t length)
 {
     size_t known = reply->total.n > *at ? reply->total.n - *at : 0;
     *at += length;
@@ -230,7 +230,7 @@ static void take_delta(struct reply *reply, size_t *at, const char *text, size_t
 
 /* The turn's text is this from now on, since a model's call was begun anew: what was printed of the
  * other stays above. */
-static void take_whole(struct reply *reply, size_t *at, const char *text, size_t length)
+static void take_whole(struct turn_view *reply, size_t *at, const char *text, size_t length)
 {
     size_t all = reply->total.n;
     *at = length;
@@ -238,13 +238,13 @@ static void take_whole(struct reply *reply, size_t *at, const char *text, size_t
         add_text(reply, text + all, length - all);
         return;
     }
-    reply_text_done(reply);
+    turn_view_text_done(reply);
     buf_clear(&reply->total);
     buf_add(&reply->total, text, length);
     reply->segment = length;
 }
 
-static void on_assistant(struct reply *reply, json_object *data)
+static void on_assistant(struct turn_view *reply, json_object *data)
 {
     size_t length = 0;
     const char *delta = chela_json_string(data, "delta", &length);
@@ -258,13 +258,13 @@ static void on_assistant(struct reply *reply, json_object *data)
     }
 }
 
-void reply_resume(struct reply *reply, const char *text, size_t length)
+void turn_view_resume(struct turn_view *reply, const char *text, size_t length)
 {
     take_whole(reply, &reply->agent_at, text, length);
     reply->chat_at = length;
 }
 
-void reply_agent(struct reply *reply, json_object *payload)
+void turn_view_agent(struct turn_view *reply, json_object *payload)
 {
     const char *stream = output_field(payload, "stream", "");
     json_object *data = chela_json_object(payload, "data");
@@ -274,7 +274,7 @@ void reply_agent(struct reply *reply, json_object *payload)
     if (strcmp(stream, "assistant") == 0) {
         on_assistant(reply, data);
     } else if (strcmp(stream, "tool") == 0) {
-        reply_tools_event(reply, data);
+        turn_view_tools_event(reply, data);
     } else if (strcmp(stream, "thinking") == 0) {
         on_thinking(reply, data);
     } else if (strcmp(stream, "lifecycle") == 0) {
@@ -284,7 +284,7 @@ void reply_agent(struct reply *reply, json_object *payload)
     }
 }
 
-static void on_delta(struct reply *reply, json_object *payload)
+static void on_delta(struct turn_view *reply, json_object *payload)
 {
     size_t length = 0;
     const char *delta = chela_json_string(payload, "deltaText", &length);
@@ -294,13 +294,13 @@ static void on_delta(struct reply *reply, json_object *payload)
         take_whole(reply, &reply->chat_at, delta, length);
     } else {
         struct buf text = {0};
-        reply_message_text(chela_json_get(payload, "message"), &text);
+        turn_view_message_text(chela_json_get(payload, "message"), &text);
         take_whole(reply, &reply->chat_at, buf_text(&text), text.n);
         buf_free(&text);
     }
 }
 
-void reply_chat(struct reply *reply, json_object *payload)
+void turn_view_chat(struct turn_view *reply, json_object *payload)
 {
     const char *state = output_field(payload, "state", "");
     if (reply->state != REPLY_RUNNING) {
@@ -317,22 +317,23 @@ void reply_chat(struct reply *reply, json_object *payload)
         return;
     }
     struct buf text = {0};
-    reply_message_text(chela_json_get(payload, "message"), &text);
+    turn_view_message_text(chela_json_get(payload, "message"), &text);
     if (strcmp(state, "final") == 0) {
-        reply_text(reply, buf_text(&text), text.n);
-        reply_end(reply, REPLY_DONE, NULL);
+        turn_view_text(reply, buf_text(&text), text.n);
+        turn_view_end(reply, REPLY_DONE, NULL);
     } else if (strcmp(state, "aborted") == 0) {
         if (text.n > 0) {
-            reply_text(reply, buf_text(&text), text.n);
+            turn_view_text(reply, buf_text(&text), text.n);
         }
-        reply_end(reply, REPLY_ABORTED, NULL);
+        turn_view_end(reply, REPLY_ABORTED, NULL);
     } else if (strcmp(state, "error") == 0) {
-        reply_end(reply, REPLY_FAILED, output_field(payload, "errorMessage", "the turn failed"));
+        turn_view_end(reply, REPLY_FAILED,
+                      output_field(payload, "errorMessage", "the turn failed"));
     }
     buf_free(&text);
 }
 
-void reply_end(struct reply *reply, enum reply_state state, const char *error)
+void turn_view_end(struct turn_view *reply, enum reply_state state, const char *error)
 {
     if (reply->state != REPLY_RUNNING) {
         return;
@@ -344,16 +345,16 @@ void reply_end(struct reply *reply, enum reply_state state, const char *error)
     if (reply->screen == NULL) {
         return;
     }
-    reply_thinking_done(reply);
-    reply_text_done(reply);
-    reply_tools_end(reply);
+    turn_view_thinking_done(reply);
+    turn_view_text_done(reply);
+    turn_view_tools_end(reply);
     if (state == REPLY_ABORTED) {
-        reply_gap(reply, PART_NOTE);
+        turn_view_gap(reply, PART_NOTE);
         screen_say(reply->screen, "Stopped.", STYLE_ALERT);
     } else if (state == REPLY_FAILED) {
         struct buf line = {0};
         buf_printf(&line, "Failed: %s", buf_text(&reply->error));
-        reply_gap(reply, PART_NOTE);
+        turn_view_gap(reply, PART_NOTE);
         screen_say(reply->screen, buf_text(&line), STYLE_ALERT);
         buf_free(&line);
     }
@@ -369,7 +370,7 @@ static void keep_last(struct rows *rows, const struct rows *from, size_t most)
     }
 }
 
-void reply_above(struct reply *reply, struct rows *rows)
+void turn_view_above(struct turn_view *reply, struct rows *rows)
 {
     struct rows open = {0};
     if (reply->state != REPLY_RUNNING || reply->screen == NULL) {
@@ -387,7 +388,7 @@ void reply_above(struct reply *reply, struct rows *rows)
         rows_join(rows, &open);
     }
     rows_free(&open);
-    reply_tools_rows(reply, rows);
+    turn_view_tools_rows(reply, rows);
     if (reply->phase.n > 0 && reply->tool_count == 0) {
         struct styled line = {0};
         struct buf text = {0};

@@ -1,5 +1,5 @@
-/* Reply tools: see reply_tools.h. */
-#include "cli/reply_tools.h"
+/* Turn view tools: see turn_view_tools.h. */
+#include "cli/turn_view_tools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define OUTPUT_SHOWN 8 /* rows of a call's output, with /verbose */
 #define TOOLS_MOST   256
 
-struct reply_tool {
+struct turn_view_tool {
     char *id;
     struct buf title; /* name and the arguments in short */
     uint64_t begun_ms;
@@ -39,7 +39,7 @@ static void add_arguments(struct buf *out, json_object *arguments)
     }
 }
 
-static struct reply_tool *find(struct reply *reply, const char *id)
+static struct turn_view_tool *find(struct turn_view *reply, const char *id)
 {
     for (size_t i = 0; i < reply->tool_count; i++) {
         if (strcmp(reply->tools[i].id, id) == 0) {
@@ -49,9 +49,9 @@ static struct reply_tool *find(struct reply *reply, const char *id)
     return NULL;
 }
 
-static struct reply_tool *begin(struct reply *reply, const char *id, json_object *data)
+static struct turn_view_tool *begin(struct turn_view *reply, const char *id, json_object *data)
 {
-    struct reply_tool *tool = find(reply, id);
+    struct turn_view_tool *tool = find(reply, id);
     if (tool != NULL || reply->tool_count >= TOOLS_MOST) {
         return tool;
     }
@@ -67,7 +67,7 @@ static struct reply_tool *begin(struct reply *reply, const char *id, json_object
     return tool;
 }
 
-static void drop(struct reply *reply, struct reply_tool *tool)
+static void drop(struct turn_view *reply, struct turn_view_tool *tool)
 {
     size_t index = (size_t)(tool - reply->tools);
     free(tool->id);
@@ -77,7 +77,7 @@ static void drop(struct reply *reply, struct reply_tool *tool)
 }
 
 /* "mark title   state": the title is cut so that the line is one row. */
-static void tool_row(const struct reply *reply, struct reply_tool *tool, const char *mark,
+static void tool_row(const struct turn_view *reply, struct turn_view_tool *tool, const char *mark,
                      const char *state, unsigned style, struct rows *rows)
 {
     struct styled line = {0};
@@ -96,7 +96,7 @@ static void tool_row(const struct reply *reply, struct reply_tool *tool, const c
     buf_free(&title);
 }
 
-static void output_rows(const struct reply *reply, const char *text, size_t length, size_t most,
+static void output_rows(const struct turn_view *reply, const char *text, size_t length, size_t most,
                         struct rows *rows)
 {
     struct styled styled = {0}, indent = {0};
@@ -120,7 +120,7 @@ static void output_rows(const struct reply *reply, const char *text, size_t leng
     buf_free(&clean);
 }
 
-static void finish(struct reply *reply, struct reply_tool *tool, json_object *data)
+static void finish(struct turn_view *reply, struct turn_view_tool *tool, json_object *data)
 {
     json_object *result = chela_json_get(data, "result");
     json_object *details = chela_json_object(result, "details");
@@ -135,12 +135,12 @@ static void finish(struct reply *reply, struct reply_tool *tool, json_object *da
         output_span(ms, span, sizeof span);
         buf_puts(&state, failed ? "failed  " : "done  ");
         buf_puts(&state, span);
-        reply_thinking_done(reply);
-        reply_text_done(reply);
-        reply_gap(reply, PART_TOOL);
+        turn_view_thinking_done(reply);
+        turn_view_text_done(reply);
+        turn_view_gap(reply, PART_TOOL);
         tool_row(reply, tool, failed ? "\xE2\x9C\x97" : "\xE2\x9C\x93", buf_text(&state),
                  failed ? STYLE_ALERT : STYLE_CODE, &rows);
-        reply_message_text(result, &text);
+        turn_view_message_text(result, &text);
         if (failed || reply->verbose) {
             output_rows(reply, buf_text(&text), text.n, reply->verbose ? OUTPUT_SHOWN : 2, &rows);
         }
@@ -152,7 +152,7 @@ static void finish(struct reply *reply, struct reply_tool *tool, json_object *da
     drop(reply, tool);
 }
 
-void reply_tools_event(struct reply *reply, json_object *data)
+void turn_view_tools_event(struct turn_view *reply, json_object *data)
 {
     const char *phase = output_field(data, "phase", "");
     const char *id = output_field(data, "toolCallId", NULL);
@@ -160,46 +160,46 @@ void reply_tools_event(struct reply *reply, json_object *data)
         return;
     }
     if (reply->tool_count == 0) {
-        reply_thinking_done(reply);
-        reply_text_done(reply);
+        turn_view_thinking_done(reply);
+        turn_view_text_done(reply);
     }
     buf_clear(&reply->phase);
-    struct reply_tool *tool = begin(reply, id, data);
+    struct turn_view_tool *tool = begin(reply, id, data);
     if (tool != NULL && strcmp(phase, "result") == 0) {
         finish(reply, tool, data);
     }
 }
 
-void reply_tools_waiting(struct reply *reply, const char *id, bool waiting)
+void turn_view_tools_waiting(struct turn_view *reply, const char *id, bool waiting)
 {
-    struct reply_tool *tool = find(reply, id);
+    struct turn_view_tool *tool = find(reply, id);
     if (tool != NULL) {
         tool->waiting = waiting;
         tool->begun_ms = clock_ticks_ms();
     }
 }
 
-void reply_tools_end(struct reply *reply)
+void turn_view_tools_end(struct turn_view *reply)
 {
     struct rows rows = {0};
     if (reply->tool_count > 0) {
-        reply_gap(reply, PART_TOOL);
+        turn_view_gap(reply, PART_TOOL);
         for (size_t i = 0; i < reply->tool_count; i++) {
             tool_row(reply, &reply->tools[i], "\xE2\x9C\x97", "not finished", STYLE_ALERT, &rows);
         }
         screen_print(reply->screen, &rows);
         rows_free(&rows);
     }
-    reply_tools_free(reply);
+    turn_view_tools_free(reply);
 }
 
-void reply_tools_rows(struct reply *reply, struct rows *rows)
+void turn_view_tools_rows(struct turn_view *reply, struct rows *rows)
 {
     if (reply->tool_count > 0 && (reply->last == PART_TEXT || reply->last == PART_THINKING)) {
         rows_add(rows, "", 0, 0);
     }
     for (size_t i = 0; i < reply->tool_count; i++) {
-        struct reply_tool *tool = &reply->tools[i];
+        struct turn_view_tool *tool = &reply->tools[i];
         struct buf state = {0};
         buf_printf(&state, "%s  %llu s", tool->waiting ? "waits for you" : "running",
                    (unsigned long long)(clock_ticks_ms() - tool->begun_ms) / 1000);
@@ -209,7 +209,7 @@ void reply_tools_rows(struct reply *reply, struct rows *rows)
     }
 }
 
-void reply_tools_free(struct reply *reply)
+void turn_view_tools_free(struct turn_view *reply)
 {
     while (reply->tool_count > 0) {
         drop(reply, &reply->tools[reply->tool_count - 1]);

@@ -1,5 +1,5 @@
-/* Options: see options.h. getopt_long does the reading. */
-#include "cli/options.h"
+/* Command line: see command_line.h. getopt_long does the reading. */
+#include "cli/command_line.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -101,8 +101,8 @@ static int mistake(struct common *common, int argc, char **argv, const char *tex
     return output_failure(common, "usage", text, EXIT_USAGE);
 }
 
-bool options_read(const struct command_line *line, int argc, char **argv, struct common *common,
-                  char ***arguments, int *count, int *status)
+bool command_line_read(const struct command_line *line, int argc, char **argv,
+                       struct common *common, char ***arguments, int *count, int *status)
 {
     struct all_rows all = {.count = 0};
     char letters[3 * ROWS_MOST], text[256];
@@ -148,7 +148,7 @@ bool options_read(const struct command_line *line, int argc, char **argv, struct
     return true;
 }
 
-bool options_duration(const char *text, uint64_t *ms)
+bool command_line_duration(const char *text, uint64_t *ms)
 {
     static const struct {
         const char *unit;

@@ -1,5 +1,5 @@
-/* WS: see ws.h. */
-#include "cli/ws.h"
+/* WebSocket: see ws.h. */
+#include "cli/websocket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "cli/clean.h"
 #include "cli/handshake.h"
 
-struct ws {
+struct websocket {
     int fd;
     wslay_event_context_ptr wslay;
     struct buf early; /* bytes that came behind the head of the upgrade */
@@ -30,7 +30,7 @@ struct ws {
     bool in_close;    /* the frame that is coming is a close frame */
     unsigned close_code;
     struct buf close_frame; /* its payload: code and reason */
-    ws_message_fn *message;
+    websocket_message_fn *message;
     void *arg;
 };
 
@@ -39,7 +39,7 @@ struct ws {
 static ssize_t receive(wslay_event_context_ptr wslay, uint8_t *bytes, size_t length, int flags,
                        void *arg)
 {
-    struct ws *ws = arg;
+    struct websocket *ws = arg;
     (void)flags;
     if (ws->early.n > 0) {
         size_t n = length < ws->early.n ? length : ws->early.n;
@@ -67,7 +67,7 @@ static ssize_t receive(wslay_event_context_ptr wslay, uint8_t *bytes, size_t len
 static ssize_t transmit(wslay_event_context_ptr wslay, const uint8_t *bytes, size_t length,
                         int flags, void *arg)
 {
-    struct ws *ws = arg;
+    struct websocket *ws = arg;
     (void)flags;
     ssize_t n = -1;
     do {
@@ -99,7 +99,7 @@ static int mask(wslay_event_context_ptr wslay, uint8_t *bytes, size_t length, vo
 static void frame_begins(wslay_event_context_ptr wslay,
                          const struct wslay_event_on_frame_recv_start_arg *in, void *arg)
 {
-    struct ws *ws = arg;
+    struct websocket *ws = arg;
     (void)wslay;
     ws->in_close = in->opcode == WSLAY_CONNECTION_CLOSE;
 }
@@ -107,7 +107,7 @@ static void frame_begins(wslay_event_context_ptr wslay,
 static void frame_goes_on(wslay_event_context_ptr wslay,
                           const struct wslay_event_on_frame_recv_chunk_arg *in, void *arg)
 {
-    struct ws *ws = arg;
+    struct websocket *ws = arg;
     (void)wslay;
     if (ws->in_close && ws->close_frame.n + in->data_length <= 125) {
         buf_add(&ws->close_frame, in->data, in->data_length);
@@ -116,7 +116,7 @@ static void frame_goes_on(wslay_event_context_ptr wslay,
 
 static void frame_ends(wslay_event_context_ptr wslay, void *arg)
 {
-    struct ws *ws = arg;
+    struct websocket *ws = arg;
     (void)wslay;
     if (ws->in_close && ws->close_code == 0) {
         const unsigned char *code = (const unsigned char *)ws->close_frame.p;
@@ -128,7 +128,7 @@ static void frame_ends(wslay_event_context_ptr wslay, void *arg)
 static void arrived(wslay_event_context_ptr wslay, const struct wslay_event_on_msg_recv_arg *in,
                     void *arg)
 {
-    struct ws *ws = arg;
+    struct websocket *ws = arg;
     (void)wslay;
     if (in->opcode == WSLAY_TEXT_FRAME) {
         ws->message(ws->arg, (const char *)in->msg, in->msg_length);
@@ -219,7 +219,7 @@ static int send_all(int fd, const struct buf *text, uint64_t deadline)
 }
 
 /* Reads the head of the answer into `early`; returns its length, 0 on failure. */
-static size_t read_head(struct ws *ws, uint64_t deadline, struct error *e)
+static size_t read_head(struct websocket *ws, uint64_t deadline, struct error *e)
 {
     for (;;) {
         const char *end = ws->early.n < 4 ? NULL : memmem(ws->early.p, ws->early.n, "\r\n\r\n", 4);
@@ -246,7 +246,7 @@ static size_t read_head(struct ws *ws, uint64_t deadline, struct error *e)
     }
 }
 
-static int upgrade(struct ws *ws, const char *host, unsigned port, uint64_t deadline,
+static int upgrade(struct websocket *ws, const char *host, unsigned port, uint64_t deadline,
                    struct error *e)
 {
     char key[HANDSHAKE_KEY_SIZE];
@@ -269,8 +269,8 @@ static int upgrade(struct ws *ws, const char *host, unsigned port, uint64_t dead
     return 0;
 }
 
-struct ws *ws_open(const char *host, unsigned port, unsigned timeout_ms, ws_message_fn *message,
-                   void *arg, struct error *e)
+struct websocket *websocket_open(const char *host, unsigned port, unsigned timeout_ms,
+                                 websocket_message_fn *message, void *arg, struct error *e)
 {
     static const struct wslay_event_callbacks callbacks = {
         .recv_callback = receive,
@@ -286,24 +286,24 @@ struct ws *ws_open(const char *host, unsigned port, unsigned timeout_ms, ws_mess
     if (fd < 0) {
         return NULL;
     }
-    struct ws *ws = xcalloc(1, sizeof *ws);
+    struct websocket *ws = xcalloc(1, sizeof *ws);
     ws->fd = fd;
     ws->message = message;
     ws->arg = arg;
     if (upgrade(ws, host, port, deadline, e) != 0) {
-        ws_close(ws);
+        websocket_close(ws);
         return NULL;
     }
     if (wslay_event_context_client_init(&ws->wslay, &callbacks, ws) != 0) {
         error_set(e, CHELA_E_OTHER, "no memory for the WebSocket");
-        ws_close(ws);
+        websocket_close(ws);
         return NULL;
     }
-    wslay_event_config_set_max_recv_msg_length(ws->wslay, WS_MESSAGE_LIMIT);
+    wslay_event_config_set_max_recv_msg_length(ws->wslay, WEBSOCKET_MESSAGE_LIMIT);
     return ws;
 }
 
-void ws_close(struct ws *ws)
+void websocket_close(struct websocket *ws)
 {
     if (ws == NULL) {
         return;
@@ -321,21 +321,21 @@ void ws_close(struct ws *ws)
     free(ws);
 }
 
-int ws_fd(const struct ws *ws)
+int websocket_fd(const struct websocket *ws)
 {
     return ws->fd;
 }
 
-short ws_poll_events(const struct ws *ws)
+short websocket_poll_events(const struct websocket *ws)
 {
     return (short)(POLLIN | (wslay_event_want_write(ws->wslay) ? POLLOUT : 0));
 }
 
-static int ended(const struct ws *ws, struct error *e)
+static int ended(const struct websocket *ws, struct error *e)
 {
     if (ws->close_code == 1009 || wslay_event_get_status_code_sent(ws->wslay) == 1009) {
         return error_set(e, CHELA_E_TOO_LONG, "a message of the gateway is longer than %u bytes",
-                         WS_MESSAGE_LIMIT);
+                         WEBSOCKET_MESSAGE_LIMIT);
     }
     if (ws->close_code != 0) {
         struct buf reason = {0};
@@ -354,7 +354,7 @@ static int ended(const struct ws *ws, struct error *e)
     return error_set(e, CHELA_E_GONE, "the gateway closed the connection");
 }
 
-int ws_service(struct ws *ws, struct error *e)
+int websocket_service(struct websocket *ws, struct error *e)
 {
     int received = wslay_event_recv(ws->wslay);
     int sent = received == 0 ? wslay_event_send(ws->wslay) : 0;
@@ -368,7 +368,7 @@ int ws_service(struct ws *ws, struct error *e)
     return 0;
 }
 
-int ws_send(struct ws *ws, const char *text, size_t length, struct error *e)
+int websocket_send(struct websocket *ws, const char *text, size_t length, struct error *e)
 {
     struct wslay_event_msg message = {WSLAY_TEXT_FRAME, (const uint8_t *)text, length};
     if (ws->ended || wslay_event_queue_msg(ws->wslay, &message) != 0) {
@@ -380,7 +380,7 @@ int ws_send(struct ws *ws, const char *text, size_t length, struct error *e)
     return 0;
 }
 
-unsigned ws_close_code(const struct ws *ws)
+unsigned websocket_close_code(const struct websocket *ws)
 {
     return ws->close_code;
 }

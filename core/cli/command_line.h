@@ -1,7 +1,7 @@
-/* Options: the command line of one subcommand, by a table from which its help comes too. Called by
- * the cmd_*.c files. */
-#ifndef CLI_OPTIONS_H
-#define CLI_OPTIONS_H
+/* Command line: the command line of one subcommand, by a table from which its help comes too.
+ * Called by the cmd_*.c files. */
+#ifndef CLI_COMMAND_LINE_H
+#define CLI_COMMAND_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,10 +45,10 @@ struct command_line {
 /* Reads argv (argv[0] is the subcommand). *arguments then points at the first of those that are no
  * options, *count of them. True: go on. False: *status is what to exit with; the help or the
  * mistake has been printed. */
-bool options_read(const struct command_line *line, int argc, char **argv, struct common *common,
-                  char ***arguments, int *count, int *status);
+bool command_line_read(const struct command_line *line, int argc, char **argv,
+                       struct common *common, char ***arguments, int *count, int *status);
 
 /* "90", "90s", "30m", "2h", "500ms": milliseconds; false if it is none. */
-bool options_duration(const char *text, uint64_t *ms);
+bool command_line_duration(const char *text, uint64_t *ms);
 
 #endif
