@@ -288,11 +288,11 @@ static enum outcome try_group(struct store *st, struct job **jobs, unsigned coun
     fault_point("after commit");
     if (rc == SQLITE_OK)
         return GROUP_DONE;
+    bool full = is_full(c->db, rc);
     fail_sqlite(&f, c->db, rc, "commit");
     fail_good(jobs, count, &f);
     roll_back(c);
-    rc &= 0xff;
-    return rc == SQLITE_BUSY ? GROUP_DONE : rc == SQLITE_FULL ? GROUP_BROKEN : GROUP_LOST;
+    return (rc & 0xff) == SQLITE_BUSY ? GROUP_DONE : full ? GROUP_BROKEN : GROUP_LOST;
 }
 
 /* After a commit of unknown outcome: a new connection, and all that the log holds brought into the
@@ -338,7 +338,8 @@ void commit_group(struct store *st, struct job **jobs, unsigned count)
 {
     struct failure f = {0};
     if (st->writer.broken && recover(st, &f) < 0) {
-        f.class = CHELA_E_BUSY;
+        if (f.class != CHELA_E_FULL)
+            f.class = CHELA_E_BUSY;
         f.retry = true;
         for (unsigned i = 0; i < count; i++)
             jobs[i]->failure = f;

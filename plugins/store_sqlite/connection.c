@@ -2,6 +2,7 @@
  * A connection to the database: how each kind of it is set up, its prepared statements, and what
  * SQLite's result codes mean for the host. A connection belongs to one thread.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,9 +64,28 @@ static uint32_t class_of(int rc, int extended)
     }
 }
 
+bool is_full(sqlite3 *db, int rc)
+{
+    if ((rc & 0xff) == SQLITE_FULL)
+        return true;
+    if (!db || (rc & 0xff) != SQLITE_IOERR)
+        return false;
+    /* a quota or a limit on files, which SQLite takes for an I/O error; of the log or the file */
+    sqlite3_file *journal = NULL;
+    int in_log = 0, in_file = 0;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &journal);
+    if (journal && journal->pMethods)
+        journal->pMethods->xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &in_log);
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &in_file);
+    return in_log == EFBIG || in_log == EDQUOT || in_file == EFBIG || in_file == EDQUOT;
+}
+
 int fail_sqlite(struct failure *f, sqlite3 *db, int rc, const char *what)
 {
     int extended = db ? sqlite3_extended_errcode(db) : rc;
+    if (is_full(db, rc))
+        return fail(f, CHELA_E_FULL, "%s: no space is left for %s", what,
+                    db ? sqlite3_db_filename(db, "main") : "the database");
     return fail(f, class_of(rc & 0xff, extended), "%s: %s", what,
                 db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
 }

@@ -29,6 +29,7 @@ struct failure {
 /* Fills it, returns -1. */
 int fail(struct failure *f, uint32_t class, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+bool is_full(sqlite3 *db, int rc); /* disk, quota or limit */
 /* From SQLite's result code and the connection's message; `what`: the statement or the step. */
 int fail_sqlite(struct failure *f, sqlite3 *db, int rc, const char *what);
 

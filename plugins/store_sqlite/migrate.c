@@ -66,8 +66,10 @@ static int keep_copy(struct connection *c, const char *path, int64_t version, ch
     snprintf(suffix, sizeof suffix, ".before-%lld", (long long)version);
     char *target = join_text(path, suffix);
     int r = copy_database(c->db, target, NULL, f);
-    if (r < 0 && f->class == CHELA_E_CONFLICT)
-        r = 0; /* an earlier try, which was rolled back, has made it */
+    if (r < 0 && f->class == CHELA_E_CONFLICT) { /* an earlier try, rolled back, has made it */
+        memset(f, 0, sizeof *f);
+        r = 0;
+    }
     if (r == 0)
         snprintf(note, size, "the database's schema changes; as it was before: %s", target);
     free(target);

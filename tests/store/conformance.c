@@ -9,9 +9,6 @@
 
 #include "base/mem.h"
 
-extern const struct CMUnitTest order_tests[];
-extern const size_t order_test_count;
-
 static void the_database_says_what_it_is(void **state)
 {
     (void)state;
@@ -297,7 +294,7 @@ static void an_empty_barrier_is_a_barrier(void **state)
     fake_close(f);
 }
 
-const struct CMUnitTest order_tests[] = {
+static const struct CMUnitTest order_tests[] = {
     cmocka_unit_test(the_database_says_what_it_is),
     cmocka_unit_test(commits_keep_their_order),
     cmocka_unit_test(a_batch_is_all_or_nothing),
@@ -310,4 +307,42 @@ const struct CMUnitTest order_tests[] = {
     cmocka_unit_test(wrong_batches_are_refused),
     cmocka_unit_test(an_empty_barrier_is_a_barrier),
 };
-const size_t order_test_count = ARRAY_LENGTH(order_tests);
+
+static int run_all(void)
+{
+    const struct CMUnitTest crash[] = {
+        {"what was acknowledged survives kill -9, without gaps", crash_test, NULL, NULL, NULL}};
+    struct {
+        const struct CMUnitTest *tests;
+        size_t count;
+    } parts[] = {{order_tests, ARRAY_LENGTH(order_tests)},
+                 {value_tests, value_test_count},
+                 {blob_tests, blob_test_count},
+                 {crash, crash_rounds ? 1 : 0}};
+    struct CMUnitTest all[64];
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(parts); i++)
+        for (size_t k = 0; k < parts[i].count; k++)
+            all[n++] = parts[i].tests[k];
+    return _cmocka_run_group_tests("store conformance", all, n, NULL, NULL);
+}
+
+/* conformance [--child PARTITIONS] [PLUGIN.so [OPTION=VALUE ...]]; CHELA_TEST_ROUNDS: of kill -9 */
+int main(int argc, char **argv)
+{
+    suite_program = argv[0];
+    const char *rounds = getenv("CHELA_TEST_ROUNDS");
+    const char *child = argc > 2 && strcmp(argv[1], "--child") == 0 ? argv[2] : NULL;
+    char **rest = argv + (child ? 3 : 1);
+    crash_rounds = rounds ? (unsigned)strtoul(rounds, NULL, 10) : 10;
+    if (*rest && rest[1])
+        suite_use((const char *const *)(rest + 1));
+    if (child) {
+        suite_plugin = *rest;
+        return crash_child(child);
+    }
+    suite_begin(*rest);
+    int failed = run_all();
+    suite_end(failed == 0);
+    return failed;
+}

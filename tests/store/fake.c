@@ -31,7 +31,7 @@ struct fake {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct task *first, **last;
-    struct buf log;
+    struct buf log, log_read;
     const struct fake_hooks *hooks;
     atomic_ulong working;
     _Atomic uint64_t ahead;
@@ -53,7 +53,11 @@ static void local_log(struct chela_inst *in, uint32_t level, const char *line)
 
 const char *fake_log(struct fake *f)
 {
-    return buf_text(&f->log);
+    pthread_mutex_lock(&f->lock);
+    buf_clear(&f->log_read);
+    buf_add(&f->log_read, f->log.p, f->log.n);
+    pthread_mutex_unlock(&f->lock);
+    return buf_text(&f->log_read);
 }
 
 static struct chela_str local_option(struct chela_inst *in, const char *path)
@@ -355,6 +359,7 @@ void fake_close(struct fake *f)
     pthread_cond_destroy(&f->wake);
     pthread_mutex_destroy(&f->lock);
     buf_free(&f->log);
+    buf_free(&f->log_read);
     dlclose(f->handle);
     free(f);
 }

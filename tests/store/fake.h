@@ -13,7 +13,7 @@ struct fake;
 
 /* How a call ended. */
 struct outcome {
-    uint64_t call;
+    uint64_t call, tag; /* tag: the test's */
     bool done;
     uint32_t error, flags;
     char *text; /* with a NUL behind it */

@@ -7,7 +7,8 @@ journal_sources = $(store_fake) tests/store/bridge.c tests/store/bridge.h
 journal_libs = core/libagent.a core/libhost.a $(store_libs) $(UV_LIBS)
 
 if PLUGIN_store_sqlite
-plugin_tests += tests/store/conformance tests/store/journal_store_test
+plugin_tests += tests/store/conformance tests/store/journal_store_test tests/store/sqlite_files_test \
+	tests/store/sqlite_power_test
 tsan_tests += tests/store/conformance tests/store/journal_store_test
 endif
 unit_tests += tests/store/journal_chain_test
@@ -23,3 +24,14 @@ tests_store_journal_chain_test_LDADD = $(journal_libs)
 tests_store_journal_store_test_SOURCES = tests/store/journal_store_test.c $(journal_sources)
 tests_store_journal_store_test_CPPFLAGS = $(store_cppflags)
 tests_store_journal_store_test_LDADD = $(journal_libs)
+tests_store_sqlite_files_test_SOURCES = $(store_fake) tests/store/suite.c tests/store/suite.h \
+	tests/store/sqlite_files_test.c
+tests_store_sqlite_files_test_CPPFLAGS = $(store_cppflags)
+tests_store_sqlite_files_test_LDADD = $(store_libs) $(SQLITE_LIBS)
+tests_store_sqlite_power_test_SOURCES = $(store_fake) tests/store/suite.c tests/store/suite.h \
+	tests/store/vfs.c tests/store/vfs.h tests/store/sqlite_power_test.c
+tests_store_sqlite_power_test_CPPFLAGS = $(store_cppflags)
+tests_store_sqlite_power_test_LDADD = $(store_libs) $(SQLITE_LIBS)
+
+# many rounds of kill -9 and of power cuts
+long_tests += tests/store/long_test.sh

@@ -93,14 +93,6 @@ const char *const *suite_options(const char *extra)
     return (const char *const *)filled;
 }
 
-static void free_options(void)
-{
-    for (unsigned i = 0; i < 4; i++) {
-        given = (const char *const[]){NULL};
-        suite_options(NULL);
-    }
-}
-
 void suite_fresh(void)
 {
     static unsigned count;
@@ -230,56 +222,36 @@ size_t suite_numbers(struct fake *f, const char *partition, int64_t *numbers, si
     return n;
 }
 
-/* ---- main ---- */
+/* ---- a program's begin and end ---- */
 
-extern const struct CMUnitTest order_tests[];
-extern const size_t order_test_count;
-
-static int run_all(void)
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
-    const struct CMUnitTest crash[] = {
-        {"what was acknowledged survives kill -9, without gaps", crash_test, NULL, NULL, NULL}};
-    struct {
-        const struct CMUnitTest *tests;
-        size_t count;
-    } parts[] = {{order_tests, order_test_count},
-                 {value_tests, value_test_count},
-                 {blob_tests, blob_test_count},
-                 {crash, crash_rounds ? 1 : 0}};
-    struct CMUnitTest all[64];
-    size_t n = 0;
-    for (size_t i = 0; i < ARRAY_LENGTH(parts); i++)
-        for (size_t k = 0; k < parts[i].count; k++)
-            all[n++] = parts[i].tests[k];
-    return _cmocka_run_group_tests("store conformance", all, n, NULL, NULL);
-}
-
-static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *at)
-{
-    (void)s, (void)kind, (void)at;
+    (void)st, (void)kind, (void)at;
     return remove(path);
 }
 
-/* conformance [--child PARTITIONS] [PLUGIN.so [OPTION=VALUE ...]]; CHELA_TEST_ROUNDS: of kill -9 */
-int main(int argc, char **argv)
+void suite_use(const char *const *options)
 {
-    suite_program = argv[0];
-    const char *rounds = getenv("CHELA_TEST_ROUNDS"), *build = getenv("CHELA_TEST_BUILDDIR");
-    const char *child = argc > 2 && strcmp(argv[1], "--child") == 0 ? argv[2] : NULL;
-    char **rest = argv + (child ? 3 : 1);
-    char *built = xprintf("%s/plugins/.libs/store_sqlite.so", build ? build : ".");
-    crash_rounds = rounds ? (unsigned)strtoul(rounds, NULL, 10) : 10;
-    suite_plugin = *rest ? *rest : built;
-    given = *rest && rest[1] ? (const char *const *)(rest + 1) : NULL;
-    if (child)
-        return crash_child(child);
+    given = options;
+}
+
+void suite_begin(const char *plugin)
+{
+    static char built[512];
+    const char *build = getenv("CHELA_TEST_BUILDDIR");
+    snprintf(built, sizeof built, "%s/plugins/.libs/store_sqlite.so", build ? build : ".");
+    suite_plugin = plugin ? plugin : built;
     snprintf(suite_dir, sizeof suite_dir, "/tmp/chela-store.XXXXXX");
     if (!mkdtemp(suite_dir))
-        return 1;
-    int failed = run_all();
-    free_options();
-    free(built);
-    if (failed == 0)
+        exit(1);
+}
+
+void suite_end(bool clean)
+{
+    static const char *const nothing[] = {NULL};
+    given = nothing;
+    for (unsigned i = 0; i < 4; i++)
+        suite_options(NULL); /* frees the older ones */
+    if (clean)
         nftw(suite_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    return failed;
 }

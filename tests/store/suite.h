@@ -33,6 +33,10 @@ void suite_schema(struct chela_store_open *a);
 extern const char *suite_plugin;
 extern const char *suite_program;
 extern char suite_dir[64];
+/* plugin: NULL for the built store_sqlite. Makes the scratch folder; suite_end removes it. */
+void suite_begin(const char *plugin);
+void suite_use(const char *const *options); /* NULL: path={dir}/{name}.db */
+void suite_end(bool clean);
 const char *const *suite_options(const char *extra); /* extra: NULL or one more option, first */
 
 /* A store that is open, and one whose opening isn't waited for. */
