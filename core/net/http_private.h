@@ -11,8 +11,8 @@
 
 #include <curl/curl.h>
 
-#include "base/list.h"
 #include "base/lines.h"
+#include "base/list.h"
 #include "net/sse.h"
 
 enum {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/lines.h"
+#include "base/mem.h"
 #include "net/sse.h"
 
 /* Events as text: name|id|data; one after the other. */
