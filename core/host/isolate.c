@@ -1,7 +1,7 @@
 /*
  * The daemon's end of a plugin in a process of its own (see isolate.h): starting it, its
  * description, the bytes in both directions, its instances, its end. Nothing here blocks but
- * isolate_open(), which waits for the description before anything else runs.
+ * isolate_open(), which waits for the description before anything else runs (isolate_start.c).
  *
  * What a child sends goes into its inbox as it comes and is worked off by the run queue; while more
  * than QUEUE_LIMIT wait, nothing is read, and so the child blocks.
@@ -9,52 +9,29 @@
 #include "host/isolate.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include "base/log.h"
-#include "base/map.h"
 #include "base/mem.h"
-#include "base/paths.h"
 #include "host/call.h"
 #include "host/call_private.h"
 #include "host/child_frames.h"
 #include "host/host_table.h"
-#include "host/loop.h"
+#include "host/isolate_private.h"
 #include "host/options.h"
 
-enum { READ_SIZE = 64 << 10, OUT_LIMIT = 64 << 20, DESCRIBE_MS = 10000, CHILD_FD = 3 };
+enum { READ_SIZE = 64 << 10, OUT_LIMIT = 64 << 20 };
 
 /* An instance over there. */
 struct remote {
     struct instance *in;
     isolate_opened *opened; /* waited for, or NULL */
     void (*closed)(struct instance *in);
-};
-
-struct child {
-    struct link link;
-    struct plugin *plugin;
-    char *path;
-    int fd; /* -1: it has ended */
-    struct loop_watch *watch;
-    uv_process_t *process; /* NULL: it has been waited for */
-    struct inbox inbox;
-    struct buf out;
-    struct map remotes;     /* by instance number */
-    struct buf description; /* its first frames; a restarted one must send the same */
-    size_t described;       /* bytes of them that the present process has sent */
-    bool is_described, exited;
-    bool broken;   /* broke the protocol: what is left of it isn't looked at */
-    bool attached; /* was opened well */
-    char why[256]; /* how it ended */
 };
 
 static struct link children = {&children, &children};
@@ -69,7 +46,7 @@ static void process_closed(uv_handle_t *h)
 
 static void finish(struct child *c);
 
-static void process_exited(uv_process_t *process, int64_t status, int signal)
+void child_exited(uv_process_t *process, int64_t status, int signal)
 {
     struct child *c = process->data;
     uv_close((uv_handle_t *)process, process_closed);
@@ -439,158 +416,11 @@ void isolate_instance_close(struct instance *in, void (*closed)(struct instance 
 
 /* ---- start ---- */
 
-/* Nothing of the daemon's environment goes along but what names languages, places and the time
- * zone; in particular no key. */
-static char **clean_environment(void)
-{
-    static const char *const kept[] = {"PATH",
-                                       "HOME",
-                                       "LANG",
-                                       "LC_ALL",
-                                       "LC_CTYPE",
-                                       "TZ",
-                                       "TMPDIR",
-                                       "XDG_RUNTIME_DIR",
-#ifdef __SANITIZE_ADDRESS__
-                                       "ASAN_OPTIONS",
-                                       "UBSAN_OPTIONS",
-                                       "LSAN_OPTIONS",
-#endif
-                                       NULL};
-    char **environment = xcalloc(ARRAY_LENGTH(kept), sizeof *environment);
-    size_t n = 0;
-    for (size_t i = 0; kept[i]; i++) {
-        const char *value = getenv(kept[i]);
-        if (value)
-            environment[n++] = xprintf("%s=%s", kept[i], value);
-    }
-    return environment;
-}
-
-static int spawn(struct child *c, struct error *e)
-{
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return error_set(e, CHELA_E_OTHER, "no socket for the plugin's process: %s",
-                         strerror(errno));
-    char program[4096], fd[16];
-    snprintf(program, sizeof program, "%s/chela-child", paths_libexec_dir());
-    snprintf(fd, sizeof fd, "%d", CHILD_FD);
-    char *level = log_enabled(LOG_DEBUG) ? "debug" : "info";
-    char *arguments[] = {program, "run", c->path, fd, level, NULL};
-    char **environment = clean_environment();
-    uv_stdio_container_t stdio[] = {{.flags = UV_IGNORE},
-                                    {.flags = UV_IGNORE},
-                                    {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-                                    {.flags = UV_INHERIT_FD, .data.fd = pair[1]}};
-    uv_process_options_t options = {.exit_cb = process_exited,
-                                    .file = program,
-                                    .args = arguments,
-                                    .env = environment,
-                                    .cwd = "/",
-                                    .stdio_count = CHILD_FD + 1,
-                                    .stdio = stdio};
-    c->process = xcalloc(1, sizeof *c->process);
-    c->process->data = c;
-    int failed = uv_spawn(loop_uv(), c->process, &options);
-    close(pair[1]);
-    for (char **v = environment; *v; v++)
-        free(*v);
-    free(environment);
-    if (failed) {
-        uv_close((uv_handle_t *)c->process, process_closed);
-        c->process = NULL;
-        close(pair[0]);
-        return error_set(e, CHELA_E_OTHER, "%s can't be started: %s", program, uv_strerror(failed));
-    }
-    c->fd = pair[0];
-    c->exited = c->is_described = c->broken = false;
-    c->described = 0;
-    c->why[0] = '\0';
-    return 0;
-}
-
 static void attach(struct child *c)
 {
     c->attached = true;
     c->watch = loop_watch(c->fd, CHELA_READABLE, ready, c);
     loop_before_poll(flush_all);
-}
-
-/* Reads until the description has ended; this alone blocks, before anything else runs. Frames
- * that follow it (there are none before OPEN) would be a break of the protocol. */
-static int read_description(struct child *c, struct error *e)
-{
-    for (size_t whole = 0;;) {
-        struct pollfd p = {.fd = c->fd, .events = POLLIN};
-        int ready_count = poll(&p, 1, DESCRIBE_MS);
-        if (ready_count < 0 && errno == EINTR)
-            continue;
-        if (ready_count == 0)
-            return error_set(e, CHELA_E_TIMEOUT, "%s: its process has not described it within %d s",
-                             c->path, DESCRIBE_MS / 1000);
-        buf_reserve(&c->description, READ_SIZE);
-        ssize_t n = recv(c->fd, c->description.p + c->description.n, READ_SIZE, MSG_DONTWAIT);
-        if (n <= 0)
-            return error_set(e, CHELA_E_GONE,
-                             "%s: its process ended while it opened the file (a crash in a "
-                             "constructor?)",
-                             c->path);
-        c->description.n += (size_t)n;
-        int found;
-        while ((found = wire_look(c->description.p + whole, c->description.n - whole)) == 1) {
-            const struct wire_frame *f = (const void *)(c->description.p + whole);
-            whole += f->length;
-            if (f->function == CHILD_READY)
-                return 0;
-        }
-        if (found < 0 || c->description.n > OUT_LIMIT)
-            return error_set(e, CHELA_E_PROTOCOL, "%s: its process sent no description", c->path);
-    }
-}
-
-static char *copy(struct chela_str s)
-{
-    return xmemdup(s.s, (size_t)s.n);
-}
-
-static void take_plugin(struct plugin *p, const struct child_plugin *a)
-{
-    p->name = copy(a->name);
-    p->version = copy(a->version);
-    p->summary = copy(a->summary);
-    p->license = copy(a->license);
-    p->origin = copy(a->origin);
-    p->major = (uint16_t)a->major;
-    p->minor = (uint16_t)a->minor;
-    p->minor_need = (uint16_t)a->minor_need;
-}
-
-/* Makes the plugin's description of the frames. Types must not move, so they are counted first. */
-static int parse_description(struct child *c, struct error *e)
-{
-    struct plugin *p = c->plugin;
-    const char *at = c->description.p, *end = at + c->description.n;
-    size_t types = 0;
-    for (const char *q = at; q < end; q += ((const struct wire_frame *)(const void *)q)->length)
-        types += ((const struct wire_frame *)(const void *)q)->function == CHILD_TYPE;
-    p->types = xcalloc(types, sizeof *p->types);
-    for (uint32_t length; at < end; at += length) {
-        const struct wire_frame *f = (const void *)at;
-        const struct wire_args *a = child_frame_args(f->function);
-        const struct child_result *result = (const void *)&decoder.args;
-        length = f->length;
-        if (!a || wire_read(&decoder, a, f) != 0)
-            return error_set(e, CHELA_E_PROTOCOL, "%s: its process sent no description", c->path);
-        if (f->function == CHILD_PLUGIN && !p->name)
-            take_plugin(p, (const void *)&decoder.args);
-        else if (f->function == CHILD_TYPE &&
-                 !child_type_read(&p->types[p->type_count++], p, (const void *)&decoder.args))
-            return error_set(e, CHELA_E_PROTOCOL, "%s: a type's description is damaged", c->path);
-        else if (f->function == CHILD_READY && result->error != CHELA_OK)
-            return error_set(e, result->error, "%s", result->text.s);
-    }
-    return p->name ? 0 : error_set(e, CHELA_E_PROTOCOL, "%s: its process sent no name", c->path);
 }
 
 struct plugin *isolate_open(const char *path, struct error *e)
@@ -605,9 +435,9 @@ struct plugin *isolate_open(const char *path, struct error *e)
     c->fd = -1;
     inbox_open(&c->inbox, take_frame, has_room, c);
     list_append(&children, &c->link);
-    if (spawn(c, e) != 0)
+    if (child_spawn(c, e) != 0)
         return NULL;
-    if (read_description(c, e) != 0 || parse_description(c, e) != 0) {
+    if (child_read_description(c, e) != 0) {
         snprintf(c->why, sizeof c->why, "it could not be opened");
         hang_up(c);
         return NULL;
@@ -624,7 +454,7 @@ int isolate_restart(struct plugin *p, struct error *e)
         return 0;
     if (c->process || inbox_waiting(&c->inbox) > 0)
         return error_set(e, CHELA_E_BUSY, "%s: its last process has not ended yet", p->name);
-    if (spawn(c, e) != 0)
+    if (child_spawn(c, e) != 0)
         return -1;
     attach(c);
     return 0;

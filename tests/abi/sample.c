@@ -1,6 +1,6 @@
 /*
- * A plugin that does nothing, but from whose descriptor every struct of the SDK can be reached: what
- * tests/abi/check compares with the baseline.
+ * A plugin that does nothing, but from whose descriptor every struct of the SDK can be reached:
+ * what tests/abi/check compares with the baseline.
  */
 #include <chela/chela.h>
 
