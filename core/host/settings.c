@@ -115,6 +115,7 @@ const struct settings_instance *settings_find_instance(const struct settings *s,
 static const struct options *snapshot_of(const struct settings *s, const char *path,
                                          const char **ret_rest)
 {
+    *ret_rest = path;
     if (!s)
         return NULL;
     for (size_t i = 0; i < s->instance_count; i++) {
@@ -128,7 +129,6 @@ static const struct options *snapshot_of(const struct settings *s, const char *p
             return in->options;
         }
     }
-    *ret_rest = path;
     return s->core;
 }
 
