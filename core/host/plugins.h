@@ -14,7 +14,8 @@
 struct plugin;
 struct plugin_type;
 
-/* A settings_find_type: the type `type` of the module `plugin`, or of "KIND_TYPE". */
+/* A settings_find_type. The loop must be open, since an isolated plugin's process is watched by it.
+ * The type `type` of the module `plugin`, or of "KIND_TYPE". */
 settings_find_type plugins_find_type;
 /* The type behind what plugins_find_type() gave. */
 struct plugin_type *plugins_type_of(const struct settings_type *t);
