@@ -1,5 +1,5 @@
 # Tests of the encoder, the loop, calls and isolation. They drive plugins of tests/plugin, here and in children.
-unit_tests += tests/unit/wire_test tests/unit/loop_test tests/unit/call_test tests/unit/call_model_test \
+unit_tests += tests/unit/wire_test tests/unit/loop_test tests/unit/queue_test tests/unit/call_test tests/unit/call_model_test \
 	tests/unit/isolate_test tests/unit/sketch_test
 host_kit = tests/unit/host_kit.c tests/unit/host_kit.h
 host_kit_needs = tests/plugin/contract.la tests/plugin/sketch.la chela-child
