@@ -195,7 +195,7 @@ void chela_stream_call(struct chela_stream *s, size_t index, const char *id, con
 {
     struct chela_stream_call *c = call_at(s, index);
     size_t n;
-    if (!c)
+    if (!c || (!c->named && !name))
         return;
     char *whole = join(&c->carry, arguments, length, &n);
     const char *first_name = name && !c->named ? original_name(s, name) : NULL;
@@ -233,7 +233,7 @@ void chela_stream_usage(struct chela_stream *s)
 
 void chela_stream_keep(char **where, const char *text)
 {
-    if (!text)
+    if (!text || !*text)
         return;
     free(*where);
     *where = copy(text, strlen(text));
@@ -273,6 +273,9 @@ static json_object *outcome(const struct chela_stream *s)
         chela_json_put_text(extra, "model", s->model);
     if (s->id)
         chela_json_put_text(extra, "id", s->id);
+    if (s->error == CHELA_E_UNSUPPORTED || (s->streaming && !s->heard))
+        chela_json_put_text(extra, "unsupported",
+                            s->heard || s->error != CHELA_OK ? "tools" : "stream");
     return extra;
 }
 
@@ -303,6 +306,9 @@ void chela_stream_end(struct chela_stream *s, const struct chela_done *http, uin
             const char *message = chela_error_message(body);
             d.text = message ? chela_s(message) : d.text;
         }
+    } else if (s->streaming && !s->heard) {
+        d.error = CHELA_E_UNSUPPORTED;
+        d.text = chela_s("the service's answer is not a stream");
     } else if (!s->closed) {
         d.error = CHELA_E_NETWORK;
         d.text = chela_s(s->streaming ? "the service's stream broke off in the middle of an answer"
@@ -321,6 +327,7 @@ json_object *chela_stream_parse(struct chela_stream *s, struct chela_str data)
     static const struct chela_json_limits limits = {.flags = CHELA_JSON_KEEP_HALVES};
     struct chela_json_error why;
     json_object *o = NULL;
+    s->heard = true;
     if (chela_json_parse(data.s, (size_t)data.n, &limits, &o, &why) == 0)
         return o;
     char text[300];

@@ -39,6 +39,7 @@ struct chela_stream {
     uint64_t request; /* the http call */
     bool streaming;   /* SSE or lines were asked for, not a whole answer */
     bool closed;      /* the service said that the answer is complete */
+    bool heard;       /* some event came */
     uint32_t error;   /* what an event in the stream said, CHELA_OK if none did */
     uint64_t retry_after_ms;
     char *error_text, *stop, *model, *id;
@@ -70,7 +71,8 @@ void chela_stream_text(struct chela_stream *s, const char *text, size_t length);
 void chela_stream_thinking(struct chela_stream *s, const char *text, size_t length,
                            const char *signature);
 void chela_stream_thinking_next(struct chela_stream *s); /* the next piece begins another part */
-/* name is the wire's; NULL on pieces that only bring arguments. */
+/* name is the wire's; NULL on pieces that only bring arguments (ignored for an index that was never
+ * named: a tool of the service's own). */
 void chela_stream_call(struct chela_stream *s, size_t index, const char *id, const char *name,
                        const char *arguments, size_t length);
 /* A whole call whose arguments came as an object (or NULL). */

@@ -32,7 +32,8 @@
  *             which they must be sent, the same bytes from turn to turn
  *   blobs     name = hash, value = bytes; only for messages that were not rendered
  * done: error class; extra = {"stop": "end" | "tool_calls" | "length" | "refusal" | "pause" |
- * "filter", "model", "id"}.
+ * "filter", "model", "id"}. CHELA_E_UNSUPPORTED: extra.unsupported = "tools" (asked again without
+ * them) or "stream" (asked again for a whole answer).
  */
 struct chela_begin {
     struct chela_head h;
