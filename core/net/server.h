@@ -23,6 +23,7 @@ struct server_head {
     const char *method, *path, *query; /* path is decoded once; query raw, "" if none */
     const char *remote;                /* address of the peer */
     bool loopback;
+    bool browser; /* an Origin came with it: a page asks */
 };
 
 /* `head` and `upgrade` decide while the library reads: they look at the request and may call
@@ -59,6 +60,9 @@ void server_close(struct server *s, uint64_t grace_ms, void (*drained)(void *arg
 
 /* A header of the request by its lower-case name, NULL if absent. Valid as long as the request. */
 const char *server_header(struct server_request *r, const char *name);
+/* All headers, names in lower case. */
+void server_each_header(struct server_request *r,
+                        void (*each)(void *arg, const char *name, const char *value), void *arg);
 /* Free to use by the handler. */
 void server_set_data(struct server_request *r, void *data);
 void *server_data(struct server_request *r);

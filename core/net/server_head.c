@@ -115,6 +115,7 @@ int server_head_parse(struct server_request *r, struct MHD_Connection *mhd, cons
     r->header_values = r->header_names + w.count;
     w.p = r->block + pointers;
     MHD_get_connection_values(mhd, MHD_HEADER_KIND, copy_header, &w);
+    r->head.browser = server_header(r, "origin") != NULL;
     r->head.method = w.p;
     w.p = stpcpy(w.p, method) + 1;
     r->head.query = w.p;
@@ -125,6 +126,13 @@ int server_head_parse(struct server_request *r, struct MHD_Connection *mhd, cons
         return strcmp(r->uri, "*") == 0 ? 405 : 400;
     const char *encoding = server_header(r, "transfer-encoding");
     return encoding && strcasecmp(encoding, "chunked") != 0 ? 501 : 0;
+}
+
+void server_each_header(struct server_request *r,
+                        void (*each)(void *arg, const char *name, const char *value), void *arg)
+{
+    for (unsigned i = 0; i < r->header_count; i++)
+        each(arg, r->header_names[i], r->header_values[i]);
 }
 
 const char *server_header(struct server_request *r, const char *name)

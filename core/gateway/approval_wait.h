@@ -1,0 +1,13 @@
+/*
+ * Clients that wait for a decision (exec.approval.waitDecision).
+ */
+#ifndef GATEWAY_APPROVAL_WAIT_H
+#define GATEWAY_APPROVAL_WAIT_H
+
+struct event;
+
+/* An EVENT_APPROVAL_RESOLVED: answers who waits for it. */
+void approval_wait_event(const struct event *e);
+void approval_wait_close(void);
+
+#endif

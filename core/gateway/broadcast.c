@@ -1,0 +1,58 @@
+/*
+ * Events of the agent on their way to clients (see broadcast.h): which name, which right, which
+ * capability.
+ */
+#include "gateway/broadcast.h"
+
+#include <json-c/json_object.h>
+#include <string.h>
+
+#include "agent/events.h"
+#include "gateway/approval_wait.h"
+#include "gateway/connection.h"
+#include "support/json.h"
+
+static void to_follower(void *arg, struct connection *c)
+{
+    struct chela_str *payload = arg;
+    if (c->follows_sessions && connection_may(c, SCOPE_READ))
+        connection_event(c, "sessions.changed", *payload, true);
+}
+
+static void sessions_changed(json_object *payload)
+{
+    size_t n;
+    struct chela_str text = {.s = chela_json_text(payload, &n)};
+    text.n = n;
+    connection_each(to_follower, &text);
+}
+
+static void on_event(void *arg, const struct event *e)
+{
+    (void)arg;
+    switch (e->kind) {
+    case EVENT_CHAT: connection_broadcast("chat", e->payload, SCOPE_READ, 0); break;
+    case EVENT_AGENT: {
+        const char *stream = chela_json_string(e->payload, "stream", NULL);
+        bool tool = stream && strcmp(stream, "tool") == 0;
+        connection_broadcast("agent", e->payload, SCOPE_READ, tool ? CAP_TOOL_EVENTS : 0);
+        break;
+    }
+    case EVENT_APPROVAL_REQUESTED:
+        connection_broadcast("exec.approval.requested", e->payload, SCOPE_APPROVALS, 0);
+        break;
+    case EVENT_APPROVAL_RESOLVED:
+        connection_broadcast("exec.approval.resolved", e->payload, SCOPE_APPROVALS, 0);
+        approval_wait_event(e);
+        break;
+    case EVENT_SESSIONS_CHANGED: sessions_changed(e->payload); break;
+    case EVENT_SESSION_MESSAGE:
+        connection_broadcast("session.message", e->payload, SCOPE_READ, 0);
+        break;
+    }
+}
+
+void broadcast_open(void)
+{
+    events_listen(on_event, NULL);
+}

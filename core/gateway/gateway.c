@@ -1,0 +1,106 @@
+/*
+ * Opens and closes the gateway (see gateway.h): address, secret, server, events. Called by main.
+ */
+#include "gateway/gateway.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "gateway/approval_wait.h"
+#include "gateway/broadcast.h"
+#include "gateway/connection.h"
+#include "gateway/endpoints.h"
+#include "gateway/health.h"
+#include "gateway/logs.h"
+#include "gateway/secret.h"
+#include "host/settings.h"
+#include "net/server.h"
+#include "support/json.h"
+
+enum { CLOSE_MS = 3000, RESTART_EXPECTED_MS = 2000 };
+
+static struct server *server;
+
+/* The numeric address of gateway.bind. */
+static const char *bind_address(const char *bind)
+{
+    return strcmp(bind, "loopback") == 0 ? "127.0.0.1"
+           : strcmp(bind, "lan") == 0    ? "0.0.0.0"
+                                         : bind;
+}
+
+static bool is_loopback(const char *address)
+{
+    struct in_addr v4;
+    if (inet_pton(AF_INET, address, &v4) == 1)
+        return (ntohl(v4.s_addr) >> 24) == 127;
+    return strcmp(address, "::1") == 0;
+}
+
+int gateway_open(struct error *e)
+{
+    static const struct server_limits limits = {
+        .connections = 12000,
+        .connections_per_address = 12000,
+        .header_ms = 10000,
+        .body_ms = 60000,
+        .idle_ms = 60000,
+        .head_bytes = 32 * 1024,
+    };
+    const char *bind = settings_text(settings_now(), "gateway.bind"), *address = bind_address(bind);
+    int64_t port = settings_number(settings_now(), "gateway.port");
+    health_open();
+    endpoints_open();
+    if (secret_open(e) < 0)
+        return -1;
+    if (!is_loopback(address) && !secret_is_set())
+        return error_set(
+            e, CHELA_E_ARGS,
+            "gateway.bind = \"%s\" would let everybody on the network in: set gateway.auth.mode to "
+            "\"token\" or \"password\", or bind to \"loopback\"",
+            bind);
+    server = server_open(address, (uint16_t)port, &limits, &endpoints_handlers, NULL, e);
+    if (!server)
+        return -1;
+    broadcast_open();
+    log_info("gateway", "listening on %s port %u", address, (unsigned)server_port(server));
+    return 0;
+}
+
+uint16_t gateway_port(void)
+{
+    return server ? server_port(server) : 0;
+}
+
+void gateway_ready(void)
+{
+    health_set_ready(true);
+    health_changed();
+}
+
+void gateway_close(bool restart, void (*closed)(void *arg), void *arg)
+{
+    json_object *payload = chela_json_new_object();
+    endpoints_drain();
+    health_set_ready(false);
+    approval_wait_close();
+    chela_json_put_text(payload, "reason", restart ? "restart" : "shutdown");
+    if (restart)
+        chela_json_put_int(payload, "restartExpectedMs", RESTART_EXPECTED_MS);
+    connection_broadcast("shutdown", payload, 0, 0);
+    json_object_put(payload);
+    connection_close_all(1012, "service restart");
+    if (server)
+        server_close(server, CLOSE_MS, closed, arg);
+    else
+        closed(arg);
+    server = NULL;
+}
+
+void gateway_log_tail(int level, const char *line)
+{
+    (void)level;
+    logs_add(line);
+}

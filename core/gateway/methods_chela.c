@@ -1,0 +1,273 @@
+/*
+ * Our own methods, beyond the protocol: trace, plugins, doctor, export of a session, instructions,
+ * why a route is taken, usage, reload. Called by method.c.
+ */
+#include <json-c/json_object.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/journal.h"
+#include "base/mem.h"
+#include "gateway/gateway.h"
+#include "gateway/method.h"
+#include "gateway/view.h"
+#include "host/doctor.h"
+#include "host/instance.h"
+#include "host/settings.h"
+#include "support/json.h"
+
+enum { EXPORT_PAGE = 200 };
+
+static gateway_reload_fn *reload_configuration;
+
+void gateway_on_reload(gateway_reload_fn *fn)
+{
+    reload_configuration = fn;
+}
+
+static void answer_json(void *owner, json_object *o, const struct error *e)
+{
+    if (e)
+        rpc_fail_error(owner, e);
+    else
+        rpc_answer(owner, json_object_get(o));
+}
+
+static void trace(struct rpc *rpc, json_object *params)
+{
+    agent_trace(chela_json_string(params, "run", NULL), answer_json, rpc);
+}
+
+static void route_explain(struct rpc *rpc, json_object *params)
+{
+    const char *session = chela_json_string(params, "session", NULL);
+    CLEANUP(freep) char *key = agent_session_key(agent_default(), session ? session : "");
+    agent_route_explain(key, chela_json_string(params, "text", NULL), answer_json, rpc);
+}
+
+/* ---- plugins ---- */
+
+static const char *const role_names[ROLE_COUNT] = {"store", "hook",    "provider", "router",
+                                                   "tool",  "service", "channel"};
+
+static json_object *find_plugin(json_object *list, const char *name)
+{
+    for (size_t i = 0; i < chela_json_length(list); i++) {
+        json_object *o = chela_json_at(list, i);
+        const char *its = chela_json_string(o, "name", NULL);
+        if (its && strcmp(its, name) == 0)
+            return o;
+    }
+    json_object *o = chela_json_push_object(list);
+    chela_json_put_text(o, "name", name);
+    chela_json_put_array(o, "instances");
+    return o;
+}
+
+static void plugins_list(struct rpc *rpc, json_object *params)
+{
+    json_object *o = chela_json_new_object(), *plugins = chela_json_put_array(o, "plugins");
+    (void)params;
+    for (unsigned role = 0; role < ROLE_COUNT; role++)
+        for (struct instance *in = NULL; (in = instance_next((enum role)role, in));) {
+            json_object *plugin = find_plugin(plugins, instance_plugin(in));
+            json_object *i = chela_json_push_object(chela_json_array(plugin, "instances"));
+            chela_json_put_text(i, "name", instance_name(in));
+            chela_json_put_text(i, "type", instance_type(in));
+            chela_json_put_text(i, "role", role_names[role]);
+            chela_json_put_text(i, "state", instance_state_name(instance_state(in)));
+            chela_json_put_text(i, "why", instance_why(in));
+        }
+    rpc_answer(rpc, o);
+}
+
+static void add_options(json_object *list, const struct chela_option *option, uint32_t stride)
+{
+    static const char *const types[] = {"",     "string", "int",   "bool",      "duration",
+                                        "size", "list",   "items", "reference", "real"};
+    for (; option && option->name;
+         option = (const struct chela_option *)(const void *)((const char *)option + stride)) {
+        json_object *o = chela_json_push_object(list);
+        chela_json_put_text(o, "name", option->name);
+        chela_json_put_text(o, "type",
+                            option->type < ARRAY_LENGTH(types) ? types[option->type] : "");
+        chela_json_put_bool(o, "required", (option->flags & CHELA_REQUIRED) != 0);
+        chela_json_put_bool(o, "secret", (option->flags & CHELA_SECRET) != 0);
+        chela_json_put_bool(o, "reload", (option->flags & CHELA_RELOAD) != 0);
+        if (option->fallback)
+            chela_json_put_text(o, "default", option->fallback);
+        chela_json_put_text(o, "help", option->help);
+        if (option->items)
+            add_options(chela_json_put_array(o, "items"), option->items, stride);
+    }
+}
+
+static void plugins_options(struct rpc *rpc, json_object *params)
+{
+    const char *name = chela_json_string(params, "name", NULL);
+    for (unsigned role = 0; role < ROLE_COUNT; role++)
+        for (struct instance *in = NULL; (in = instance_next((enum role)role, in));) {
+            if (strcmp(instance_plugin(in), name) != 0 && strcmp(instance_name(in), name) != 0 &&
+                strcmp(instance_type(in), name) != 0)
+                continue;
+            const struct chela_iface *i = instance_iface(in);
+            json_object *o = chela_json_new_object();
+            chela_json_put_text(o, "plugin", instance_plugin(in));
+            chela_json_put_text(o, "type", instance_type(in));
+            add_options(chela_json_put_array(o, "options"), i->options, i->option_size);
+            rpc_answer(rpc, o);
+            return;
+        }
+    rpc_fail(rpc, "INVALID_REQUEST", NULL,
+             "no plugin, type or instance is named \"%.100s\"; see chela plugin list", name);
+}
+
+static void doctor(struct rpc *rpc, json_object *params)
+{
+    (void)params;
+    rpc_answer(rpc, doctor_report(settings_now()));
+}
+
+static void finished(void *owner, const struct error *e)
+{
+    rpc_done(owner, e);
+}
+
+static void reload(struct rpc *rpc, json_object *params)
+{
+    (void)params;
+    if (reload_configuration)
+        reload_configuration(finished, rpc);
+    else
+        rpc_fail(rpc, "UNAVAILABLE", NULL, "this gateway cannot reload");
+}
+
+/* ---- export: the transcript as it is stored, a page at a time ---- */
+
+struct export
+{
+    struct rpc *rpc;
+    json_object *lines;
+    int64_t last;
+};
+
+static void export_row(void *owner, const struct journal_row *row)
+{
+    static const char *const names[] = {"seq",      "role",      "body", "run", "model",
+                                        "tokensIn", "tokensOut", "cost", "at"};
+    struct export *x = owner;
+    json_object *o = chela_json_new_object(), *body = NULL;
+    for (unsigned i = 0; i < row->columns && i < ARRAY_LENGTH(names); i++) {
+        const struct chela_value *v = &row->values[i];
+        if (v->type == CHELA_V_INT)
+            chela_json_put_int(o, names[i], v->i);
+        else if (v->type == CHELA_V_REAL)
+            chela_json_put_double(o, names[i], v->d);
+        else if (v->type == CHELA_V_TEXT)
+            chela_json_put_string(o, names[i], v->s.s, (size_t)v->s.n);
+    }
+    if (chela_json_parse(view_text(row, 2), strlen(view_text(row, 2)), NULL, &body, NULL) == 0)
+        chela_json_put(o, "body", body);
+    x->last = view_int(row, 0);
+    chela_json_push(x->lines, o);
+}
+
+static void export_done(void *owner, const struct error *e)
+{
+    struct export *x = owner;
+    if (e) {
+        rpc_fail_error(x->rpc, e);
+        json_object_put(x->lines);
+    } else {
+        json_object *o = chela_json_new_object();
+        if (chela_json_length(x->lines) == EXPORT_PAGE)
+            chela_json_put_int(o, "cursor", x->last);
+        chela_json_put(o, "lines", x->lines);
+        rpc_answer(x->rpc, o);
+    }
+    free(x);
+}
+
+static void sessions_export(struct rpc *rpc, json_object *params)
+{
+    struct export *x = xcalloc(1, sizeof *x);
+    int64_t cursor = chela_json_int(params, "cursor", 0);
+    CLEANUP(freep)
+    char *key = agent_session_key(agent_default(), chela_json_string(params, "key", NULL));
+    x->rpc = rpc;
+    x->lines = chela_json_new_array();
+    journal_history(key, cursor > 0 ? (uint64_t)cursor : 0, EXPORT_PAGE, export_row, export_done,
+                    x);
+}
+
+static void sessions_instructions(struct rpc *rpc, json_object *params)
+{
+    json_object *fields = chela_json_new_object(), *text = chela_json_get(params, "text");
+    CLEANUP(freep)
+    char *key = agent_session_key(agent_default(), chela_json_string(params, "key", NULL));
+    json_object_object_add(fields, "instructions", json_object_get(text));
+    agent_session_patch(key, fields, finished, rpc);
+    json_object_put(fields);
+}
+
+/* ---- usage ---- */
+
+struct usage {
+    struct rpc *rpc;
+    json_object *rows;
+};
+
+static void usage_row(void *owner, const struct journal_row *row)
+{
+    static const char *const names[] = {"day",   "session",  "channel",   "provider",
+                                        "model", "tokensIn", "tokensOut", "cost"};
+    struct usage *u = owner;
+    json_object *o = chela_json_push_object(u->rows);
+    for (unsigned i = 0; i < row->columns && i < ARRAY_LENGTH(names); i++) {
+        const struct chela_value *v = &row->values[i];
+        if (v->type == CHELA_V_INT)
+            chela_json_put_int(o, names[i], v->i);
+        else if (v->type == CHELA_V_REAL)
+            chela_json_put_double(o, names[i], v->d);
+        else
+            chela_json_put_string(o, names[i], v->s.s, (size_t)v->s.n);
+    }
+}
+
+static void usage_done(void *owner, const struct error *e)
+{
+    struct usage *u = owner;
+    if (e) {
+        rpc_fail_error(u->rpc, e);
+        json_object_put(u->rows);
+    } else {
+        json_object *o = chela_json_new_object();
+        chela_json_put(o, "rows", u->rows);
+        rpc_answer(u->rpc, o);
+    }
+    free(u);
+}
+
+static void usage(struct rpc *rpc, json_object *params)
+{
+    struct usage *u = xcalloc(1, sizeof *u);
+    int64_t from = chela_json_int(params, "from", 0), to = chela_json_int(params, "to", INT64_MAX);
+    u->rpc = rpc;
+    u->rows = chela_json_new_array();
+    journal_usage(from < 0 ? 0 : (uint64_t)from, to < 0 ? 0 : (uint64_t)to, usage_row, usage_done,
+                  u);
+}
+
+const struct method methods_chela[] = {
+    {"chela.trace", SCOPE_READ, "run:s! message:b", trace},
+    {"chela.route.explain", SCOPE_READ, "text:s! session:s", route_explain},
+    {"chela.plugins.list", SCOPE_READ, "", plugins_list},
+    {"chela.plugins.options", SCOPE_READ, "name:s!", plugins_options},
+    {"chela.doctor", SCOPE_READ, "", doctor},
+    {"chela.reload", SCOPE_ADMIN, "", reload},
+    {"chela.sessions.export", SCOPE_READ, "key:s! cursor:i", sessions_export},
+    {"chela.sessions.instructions", SCOPE_WRITE, "key:s! text:s|null", sessions_instructions},
+    {"chela.usage", SCOPE_READ, "from:i to:i", usage},
+    {NULL, 0, NULL, NULL},
+};
