@@ -144,12 +144,6 @@ char *agents_workspace(const char *agent)
 unsigned settings_list_count(const char *path)
 {
     const struct settings *s = settings_now();
-    if (!settings_has(s, path))
-        return 0;
-    char first[PATH_SIZE];
-    snprintf(first, sizeof first, "%s.0", path);
-    if (!settings_has(s, first) && *settings_text(s, path))
-        return 1;
     int64_t n = settings_number(s, path);
     return n > 0 && n < 10000 ? (unsigned)n : 0;
 }
@@ -159,9 +153,7 @@ const char *settings_list_item(const char *path, unsigned index)
     const struct settings *s = settings_now();
     char item[PATH_SIZE];
     snprintf(item, sizeof item, "%s.%u", path, index);
-    if (settings_has(s, item))
-        return settings_text(s, item);
-    return index == 0 ? settings_text(s, path) : "";
+    return settings_text(s, item);
 }
 
 int64_t settings_number_or(const char *path, int64_t fallback)

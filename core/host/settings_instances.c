@@ -135,7 +135,14 @@ static struct options *read_options(const struct reading *r, const char *section
                                       .prefix = prefix,
                                       .environment = r->environment,
                                       .skip = own_names};
-    return options_read(&request, errors, r->warnings);
+    struct options *o = options_read(&request, errors, r->warnings);
+    if (o) { /* where the instance may keep files of its own */
+        struct option_entry *state =
+            options_add(o, "$state", &(struct chela_option){.type = CHELA_STRING});
+        state->text = xstrdup(settings_state_dir());
+        state->origin = xstrdup("host");
+    }
+    return o;
 }
 
 /* What the core says about every instance: type, plugin, name, enabled. */

@@ -52,6 +52,8 @@ static void show_options(const struct shower *w, const char *prefix, const struc
 {
     struct options_value v;
     for (size_t at = 0; options_next(o, &at, &v);) {
+        if (v.path[0] == '$') /* the host's own, nobody's option */
+            continue;
         CLEANUP(freep) char *path = xprintf("%s%s%s", prefix, *prefix ? "." : "", v.path);
         bool list = v.type == CHELA_LIST || v.type == CHELA_ITEMS;
         if (list ? v.given && strcmp(v.text, "0") == 0 : v.given || *v.text) /* else by elements */
