@@ -10,3 +10,9 @@ tests_plugin_sketch_la_SOURCES = tests/plugin/sketch/asking.c tests/plugin/sketc
 tests_plugin_sketch_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_plugin_sketch_la_CFLAGS = $(PLUGIN_CFLAGS)
 tests_plugin_sketch_la_LDFLAGS = $(PLUGIN_LINKFLAGS) -rpath $(plugindir)
+
+check_LTLIBRARIES += tests/plugin/tool_weather.la
+tests_plugin_tool_weather_la_SOURCES = tests/plugin/weather/tool_weather.c
+tests_plugin_tool_weather_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+tests_plugin_tool_weather_la_CFLAGS = $(PLUGIN_CFLAGS)
+tests_plugin_tool_weather_la_LDFLAGS = $(PLUGIN_LINKFLAGS) -rpath $(plugindir)
