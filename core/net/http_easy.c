@@ -9,7 +9,6 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "config.h"
 #include "net/http_head.h"
 
 static size_t body_came(char *p, size_t size, size_t count, void *arg)
@@ -132,8 +131,9 @@ static int set_headers(struct http *h, struct error *e)
     }
     if (!type)
         append(h, "Content-Type:"); /* none, rather than libcurl's guess of a form */
+    CLEANUP(freep) char *own = xprintf("User-Agent: Chela/%u.%u", CHELA_MAJOR, CHELA_MINOR);
     if (!agent)
-        append(h, "User-Agent: Chela/" PACKAGE_VERSION);
+        append(h, own);
     append(h, "Expect:"); /* no round trip before a body */
     curl_easy_setopt(h->easy, CURLOPT_HTTPHEADER, h->list);
     return 0;

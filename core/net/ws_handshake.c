@@ -13,7 +13,6 @@
 
 #include "base/id.h"
 #include "base/mem.h"
-#include "config.h"
 #include "net/http_head.h"
 
 void ws_handshake_key(char key[WS_KEY_SIZE])
@@ -89,7 +88,7 @@ int ws_handshake_request(const struct ws_request *r, const char *url, const char
         buf_printf(out, "Sec-WebSocket-Protocol: %s\r\n", r->protocols);
     if (add_headers(r, out, e) != 0)
         goto out;
-    buf_puts(out, "User-Agent: Chela/" PACKAGE_VERSION "\r\n\r\n");
+    buf_printf(out, "User-Agent: Chela/%u.%u\r\n\r\n", CHELA_MAJOR, CHELA_MINOR);
     result = 0;
 out:
     curl_free(host);
@@ -151,6 +150,8 @@ int ws_handshake_answer(struct chela_str in, const char *key, const char *protoc
     if (strlen(head) != ret->head_length - 2 || strspn(head + 9, "0123456789") != 3)
         return error_set(e, CHELA_E_PROTOCOL, "the server speaks no HTTP/1.1");
     ret->status = (unsigned)strtoul(head + 9, NULL, 10);
+    if (ret->status < 100)
+        return error_set(e, CHELA_E_PROTOCOL, "the server answers with status %u", ret->status);
     char length[32];
     if (find(head, "content-length", length, sizeof length))
         ret->body_length = strtoul(length, NULL, 10);

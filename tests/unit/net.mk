@@ -26,3 +26,6 @@ tests_unit_net_tls_test_LDADD = $(net_test_libs) -lssl -lcrypto
 unit_tests += tests/unit/net_http_faults_test
 tests_unit_net_http_faults_test_SOURCES = tests/unit/net_http_faults_test.c tests/unit/net_http_kit.h
 tests_unit_net_http_faults_test_LDADD = $(net_test_libs)
+unit_tests += tests/unit/net_group_test
+tests_unit_net_group_test_SOURCES = tests/unit/net_group_test.c tests/unit/net_fake.h
+EXTRA_tests_unit_net_group_test_DEPENDENCIES = chela-supervise
