@@ -186,8 +186,6 @@ const struct chela_option settings_core_table[] = {
     N(AGENT("tools.high_risk_free"), CHELA_BOOL, NULL,
       "with security = \"full\": high risks run unasked as well"),
 
-    N("agents.defaults.max_concurrent", CHELA_INT, "64", "most turns at the same time"),
-
     /* tools */
     CHOICE("tools.execution", executions, "parallel", "how the calls of a batch run"),
     N("tools.timeout", CHELA_DURATION, "30m", "longest run of a tool"),
@@ -223,7 +221,6 @@ const struct chela_option settings_core_table[] = {
     N("session.max_concurrent", CHELA_INT, "64", "turns that run at the same time"),
     N("session.cache", CHELA_SIZE, "64M", "histories that are kept in memory between turns"),
     N("session.history_tokens", CHELA_INT, NULL, "most of the history in a prompt"),
-    N("session.cache", CHELA_SIZE, "64M", "memory for histories that are ready to be sent"),
     N("session.compaction.enabled", CHELA_BOOL, "true", "summarise when the prompt gets too long"),
     N("session.compaction.reserve_tokens", CHELA_INT, "20000", "room that stays for the answer"),
     N("session.compaction.keep_recent_tokens", CHELA_INT, "20000", "the end that stays as it is"),

@@ -107,6 +107,14 @@ static void the_manual_tells_every_option_as_it_is(void **state)
     buf_free(&wanted);
 }
 
+static void no_option_stands_twice_in_the_table(void **state)
+{
+    (void)state;
+    for (const struct chela_option *o = settings_core_table; o->name; o++)
+        for (const struct chela_option *other = o + 1; other->name; other++)
+            assert_string_not_equal(o->name, other->name);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--write") == 0) {
@@ -118,6 +126,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_manual_tells_every_option_as_it_is),
+        cmocka_unit_test(no_option_stands_twice_in_the_table),
     };
     return cmocka_run_group_tests_name("manual of the settings", tests, NULL, NULL);
 }
