@@ -25,8 +25,10 @@
 #include "gateway/health.h"
 #include "host/call.h"
 #include "host/doctor.h"
+#include "host/host_table.h"
 #include "host/instance.h"
 #include "host/loop.h"
+#include "host/metrics.h"
 #include "host/module.h"
 #include "host/plugins.h"
 #include "host/registry.h"
@@ -34,6 +36,7 @@
 #include "net/http.h"
 #include "net/net_group.h"
 #include "net/ws_client.h"
+#include "proc/process.h"
 #include "proc/process_group.h"
 #include "support/json.h"
 
@@ -280,11 +283,12 @@ static void hung_up(void *arg)
 static int run(void)
 {
     struct error e;
-    loop_open();
     call_open();
+    host_set_metric(metrics_from_plugin);
     http_open(&(struct http_setup){0});
     ws_open();
     net_group_open();
+    process_open();
     process_group_open();
     journal_serve_plugins();
     instance_on_change(changed);
@@ -302,11 +306,11 @@ static int run(void)
     }
     registry_close();
     process_group_close();
+    process_close();
     net_group_close();
     ws_close();
     http_close();
     call_close();
-    loop_close();
     return daemon_state.status;
 }
 
@@ -443,6 +447,7 @@ int main(int argc, char **argv)
     };
     if (daemon_state.action >= PATHS)
         return without_settings();
+    loop_open(); /* an isolated plugin's process is watched from the moment that its options are asked for */
     struct settings *s = read_settings(&errors);
     if (daemon_state.action == DOCTOR) {
         status = doctor(s, &errors);
@@ -463,6 +468,8 @@ int main(int argc, char **argv)
     }
     settings_free(s);
     plugins_close();
+    metrics_close();
+    loop_close();
     buf_free(&errors);
     redact_forget_all();
     return status;

@@ -148,6 +148,17 @@ struct running {
     struct chela_json_utf16_carry carry; /* of the progress */
 };
 
+/* What the call itself asks for; names were checked before. Returns the new count. */
+static size_t add_own(json_object *own, struct chela_pair *v, size_t n, size_t most)
+{
+    struct json_object_iterator i = json_object_iter_begin(own), end = json_object_iter_end(own);
+    for (; !json_object_iter_equal(&i, &end) && n < most; json_object_iter_next(&i)) {
+        const char *value = chela_json_as_string(json_object_iter_peek_value(&i), NULL);
+        v[n++] = (struct chela_pair){chela_s(json_object_iter_peek_name(&i)), chela_s(value)};
+    }
+    return n;
+}
+
 static void add_environment(struct chela_inst *in, json_object *own, struct chela_pairs *ret,
                             struct chela_pair *v, size_t most)
 {
@@ -170,11 +181,8 @@ static void add_environment(struct chela_inst *in, json_object *own, struct chel
             v[n++] = (struct chela_pair){chela_sn(entry.s, (size_t)(equals - entry.s)),
                                          chela_s(equals + 1)};
     }
-    struct json_object_iterator i = json_object_iter_begin(own), end = json_object_iter_end(own);
-    for (; own && !json_object_iter_equal(&i, &end) && n < most; json_object_iter_next(&i)) {
-        const char *value = chela_json_as_string(json_object_iter_peek_value(&i), NULL);
-        v[n++] = (struct chela_pair){chela_s(json_object_iter_peek_name(&i)), chela_s(value)};
-    }
+    if (own)
+        n = add_own(own, v, n, most);
     ret->v = v;
     ret->n = n;
 }
