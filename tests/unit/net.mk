@@ -29,3 +29,6 @@ tests_unit_net_http_faults_test_LDADD = $(net_test_libs)
 unit_tests += tests/unit/net_group_test
 tests_unit_net_group_test_SOURCES = tests/unit/net_group_test.c tests/unit/net_fake.h
 EXTRA_tests_unit_net_group_test_DEPENDENCIES = chela-supervise
+check_PROGRAMS += tests/fakes/bad_server
+tests_fakes_bad_server_SOURCES = tests/fakes/bad_server.c
+tests_fakes_bad_server_LDADD =
