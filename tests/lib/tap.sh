@@ -133,8 +133,11 @@ tap_cleanup() {
     done
     wait 2>/dev/null
     # what got away into a group of its own still carries this test's environment
-    grep -lsF "XDG_RUNTIME_DIR=$tmp/" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do
-        [ "$pid" = $$ ] || kill -KILL "$pid" 2>/dev/null
+    local strays file
+    mapfile -t strays < <(grep -lsF "XDG_RUNTIME_DIR=$tmp/" /proc/[0-9]*/environ)
+    for file in "${strays[@]}"; do
+        file=${file#/proc/}
+        [ "${file%/environ}" = $$ ] || kill -KILL "${file%/environ}" 2>/dev/null
     done
     cd /
     if [ $tap_ended = 0 ]; then
