@@ -99,10 +99,14 @@ static void index_row(void *owner, const struct journal_row *row)
         CLEANUP(freep) char *session = xmemdup(v[1].s.s, v[1].s.n);
         CLEANUP(freep) char *role = xmemdup(v[3].s.s, v[3].s.n);
         ops_statement(&j->batch->ops, SQL_FOUND_PUT);
+        ops_int(&j->batch->ops, j->cursor);
         ops_text(&j->batch->ops, session);
         ops_int(&j->batch->ops, (uint64_t)v[2].i);
         ops_text(&j->batch->ops, role);
         ops_int(&j->batch->ops, (uint64_t)v[5].i);
+        ops_text(&j->batch->ops, buf_text(&text));
+        ops_statement(&j->batch->ops, SQL_FOUND_WORDS);
+        ops_int(&j->batch->ops, j->cursor);
         ops_text(&j->batch->ops, buf_text(&text));
     }
     buf_free(&text);

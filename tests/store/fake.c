@@ -33,6 +33,7 @@ struct fake {
     struct task *first, **last;
     struct buf log, log_read;
     const struct fake_hooks *hooks;
+    bool hooked;
     atomic_ulong working;
     _Atomic uint64_t ahead;
 };
@@ -169,8 +170,9 @@ static struct outcome *find(struct fake *f, uint64_t call)
 static void answer_done(struct chela_inst *in, const struct chela_done *d)
 {
     struct outcome *o = find(fake_of(in), d->h.call);
-    if (!o && fake_of(in)->hooks) {
-        fake_of(in)->hooks->done(d);
+    if (!o && fake_of(in)->hooked) { /* without hooks by now: its caller has gone */
+        if (fake_of(in)->hooks)
+            fake_of(in)->hooks->done(d);
         return;
     }
     if (!o || o->done) {
@@ -187,8 +189,9 @@ static void answer_done(struct chela_inst *in, const struct chela_done *d)
 static void answer_rows(struct chela_inst *in, const struct chela_rows *r)
 {
     struct outcome *o = find(fake_of(in), r->h.call);
-    if (!o && fake_of(in)->hooks) {
-        fake_of(in)->hooks->rows(r);
+    if (!o && fake_of(in)->hooked) {
+        if (fake_of(in)->hooks)
+            fake_of(in)->hooks->rows(r);
         return;
     }
     if (!o || o->done)
@@ -281,6 +284,7 @@ struct outcome *fake_call(struct fake *f)
 void fake_set_hooks(struct fake *f, const struct fake_hooks *hooks)
 {
     f->hooks = hooks;
+    f->hooked = true;
 }
 
 static struct task *take(struct fake *f, bool wait)

@@ -35,3 +35,11 @@ tests_store_sqlite_power_test_LDADD = $(store_libs) $(SQLITE_LIBS)
 
 # many rounds of kill -9 and of power cuts
 long_tests += tests/store/long_test.sh
+
+# make bench: the store's own rate
+if PLUGIN_store_sqlite
+EXTRA_PROGRAMS += tests/bench/store_bench
+endif
+tests_bench_store_bench_SOURCES = tests/bench/store_bench.c $(journal_sources)
+tests_bench_store_bench_CPPFLAGS = $(store_cppflags)
+tests_bench_store_bench_LDADD = $(journal_libs)

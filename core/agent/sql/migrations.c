@@ -71,14 +71,13 @@ const struct sql_migration sql_migrations[] = {
               " tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cost REAL NOT NULL,"
               " PRIMARY KEY(pk,day,channel,provider,model)) WITHOUT ROWID;"
               "CREATE INDEX usage_day ON usage(day)"},
-    /* text of messages, for search; written behind */
+    /* Text of messages, for search; written behind; n is the message's. What is added is added to
+     * both tables by the core: a trigger would make FTS5 write a segment for each row. */
     {"found", "CREATE TABLE found(n INTEGER PRIMARY KEY, pk TEXT NOT NULL, seq INTEGER NOT NULL,"
               " role TEXT NOT NULL, at INTEGER NOT NULL, text TEXT NOT NULL);"
-              "CREATE UNIQUE INDEX found_seq ON found(pk,seq);"
+              "CREATE INDEX found_pk ON found(pk);"
               "CREATE VIRTUAL TABLE found_words USING fts5(text, content='found',"
               " content_rowid='n', tokenize='chela');"
-              "CREATE TRIGGER found_new AFTER INSERT ON found BEGIN"
-              " INSERT INTO found_words(rowid,text) VALUES(new.n,new.text); END;"
               "CREATE TRIGGER found_gone AFTER DELETE ON found BEGIN"
               " INSERT INTO found_words(found_words,rowid,text) VALUES('delete',old.n,old.text);"
               " END"},

@@ -235,9 +235,10 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
     [SQL_INDEX_NEXT] = {"index_next", "X", "ii", "itittit",
                         "SELECT n,pk,seq,role,body,at,run FROM message WHERE n>$1 ORDER BY n "
                         "LIMIT $2"},
-    [SQL_FOUND_PUT] = {"found_put", "WX", "titit", "",
-                       "INSERT INTO found(pk,seq,role,at,text) VALUES($1,$2,$3,$4,$5) "
-                       "ON CONFLICT(pk,seq) DO NOTHING"},
+    [SQL_FOUND_PUT] = {"found_put", "WX", "ititit", "",
+                       "INSERT INTO found(n,pk,seq,role,at,text) VALUES($1,$2,$3,$4,$5,$6)"},
+    [SQL_FOUND_WORDS] = {"found_words", "WX", "it", "",
+                         "INSERT INTO found_words(rowid,text) VALUES($1,$2)"},
     [SQL_FOUND_DROP] = {"found_drop", "W", "t", "", "DELETE FROM found WHERE pk=$1"},
     [SQL_SEARCH] = {"search", "X", "si", "titti",
                     "SELECT f.pk,f.seq,f.role,snippet(found_words,0,'','','\xe2\x80\xa6',24),f.at "

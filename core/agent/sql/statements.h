@@ -79,6 +79,7 @@ enum sql {
     SQL_CURSOR_GET,
     SQL_INDEX_NEXT,
     SQL_FOUND_PUT,
+    SQL_FOUND_WORDS,
     SQL_FOUND_DROP,
     SQL_SEARCH,
     SQL_CRON_PUT,
