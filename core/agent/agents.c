@@ -141,9 +141,17 @@ char *agents_workspace(const char *agent)
     return real;
 }
 
+/* A list reads as its length, one string as itself. */
+static bool is_string(const char *text)
+{
+    return text[strspn(text, "0123456789")] != '\0';
+}
+
 unsigned settings_list_count(const char *path)
 {
     const struct settings *s = settings_now();
+    if (is_string(settings_text(s, path)))
+        return 1;
     int64_t n = settings_number(s, path);
     return n > 0 && n < 10000 ? (unsigned)n : 0;
 }
@@ -152,6 +160,9 @@ const char *settings_list_item(const char *path, unsigned index)
 {
     const struct settings *s = settings_now();
     char item[PATH_SIZE];
+    const char *text = settings_text(s, path);
+    if (is_string(text))
+        return index == 0 ? text : "";
     snprintf(item, sizeof item, "%s.%u", path, index);
     return settings_text(s, item);
 }

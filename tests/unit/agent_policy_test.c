@@ -121,6 +121,10 @@ static void lists_and_profiles_decide_what_is_seen(void **state)
     fake_set("tools.allow", NULL);
     fake_set("agents.main.tools.deny", "send");
     assert_false(visible("send"));
+    fake_set("agents.main.tools.deny", NULL);
+    fake_set("tools.allow", "0"); /* an empty list reads as its length */
+    assert_int_equal(settings_list_count("tools.allow"), 0);
+    assert_true(visible("send"));
     world_close();
 }
 
