@@ -28,6 +28,7 @@ struct found {
     uint32_t send_class;
     uint64_t at;
     unsigned received;         /* how often it was begun */
+    int64_t attempts;          /* model calls that it had made */
     struct json_object *calls; /* id -> {"state","result"} */
     struct message *message;
 };
@@ -131,6 +132,9 @@ static void trace_row(void *owner, const struct journal_row *row)
         f->received++;
     } else if (strcmp(kind, "call") == 0 && id) {
         chela_json_put(f->calls, id, json_object_get(o));
+    } else if (strcmp(kind, "attempt") == 0) {
+        int64_t number = chela_json_int(o, "number", 0);
+        f->attempts = number > f->attempts ? number : f->attempts;
     } else if (strcmp(kind, "inbox") == 0) {
         message_free(f->message);
         f->message = message_from_json(chela_json_object(o, "body"));
@@ -163,6 +167,7 @@ static void resume_run(struct found *f)
     if (!j->message->extra)
         j->message->extra = chela_json_new_object();
     chela_json_put(j->message->extra, "recovered", json_object_get(f->calls));
+    chela_json_put_int(j->message->extra, "attempts", f->attempts);
     if (f->received > RESUMES_MOST)
         chela_json_put_bool(j->message->extra, "giveUp", true);
     j->fresh = chela_json_new_array();

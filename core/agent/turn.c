@@ -195,6 +195,8 @@ void turn_begin(struct plan *p)
     t->job = p->prompt->job;
     t->transcript = p->prompt->transcript;
     t->run = runs_find(t->job->run);
+    if (t->job->recovered) /* its numbers go on */
+        t->attempts = (unsigned)chela_json_int(t->job->message->extra, "attempts", 0);
     stream_open(&t->stream, t->run);
     runs_set_owner(t->run, aborted, t);
     t->journal = journal_run_begin(t->job->session, t->job->run);
@@ -214,7 +216,7 @@ void turn_begin(struct plan *p)
     start_clock(t);
     if (turn_stopped(t))
         return;
-    if (chela_json_bool(t->job->message->extra, "giveUp", false)) {
+    if (t->job->recovered && chela_json_bool(t->job->message->extra, "giveUp", false)) {
         error_set(&e, CHELA_E_GONE,
                   "the gateway has ended several times while this was being answered");
         turn_fail(t, &e);

@@ -290,6 +290,15 @@ void journal_attempt(struct journal_run *r, unsigned number, const char *model, 
 {
     if (!commit(r, "attempt", effects, fn, owner))
         return;
+    for (size_t i = 0; i < chela_json_length(attempts); i++) {
+        struct json_object *a = chela_json_at(attempts, i);
+        if (strcmp(text(a, "run"), r->run) == 0 && chela_json_int(a, "number", 0) == number) {
+            struct told *t = CONTAINER_OF(queue.prev, struct told, link);
+            error_set(&t->error, CHELA_E_CONFLICT, "attempt %u is there already", number);
+            r->failed = true;
+            return;
+        }
+    }
     struct json_object *o = chela_json_push_object(attempts);
     chela_json_put_text(o, "run", r->run);
     chela_json_put_int(o, "number", number);
