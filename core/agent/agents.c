@@ -159,11 +159,10 @@ unsigned settings_list_count(const char *path)
 const char *settings_list_item(const char *path, unsigned index)
 {
     const struct settings *s = settings_now();
-    char item[PATH_SIZE];
     const char *text = settings_text(s, path);
     if (is_string(text))
         return index == 0 ? text : "";
-    snprintf(item, sizeof item, "%s.%u", path, index);
+    CLEANUP(freep) char *item = xprintf("%s.%u", path, index);
     return settings_text(s, item);
 }
 
