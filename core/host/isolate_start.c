@@ -56,6 +56,7 @@ static char **clean_environment(void)
 int child_spawn(struct child *c, struct error *e)
 {
     int pair[2];
+    loop_open(); /* the settings are read, and so plugins described, before anything runs */
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return error_set(e, CHELA_E_OTHER, "no socket for the plugin's process: %s",
                          strerror(errno));

@@ -377,6 +377,8 @@ void loop_signal(int number, loop_fn *fn, void *arg)
 
 void loop_open(void)
 {
+    if (loop.is_open)
+        return;
     uv_loop_init(&loop.uv);
     uv_prepare_init(&loop.uv, &loop.prepare);
     uv_prepare_start(&loop.prepare, before_poll);

@@ -20,7 +20,7 @@ typedef void
 loop_fd_fn(uint32_t events,
            void *arg); /* CHELA_READABLE | CHELA_WRITABLE; HUP and errors as readable */
 
-void loop_open(void);
+void loop_open(void); /* open already is fine */
 /* Closes all handles and waits for their close callbacks. Returns how many timers and watches were
  * left, which it also logs. */
 unsigned loop_close(void);
