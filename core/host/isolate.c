@@ -456,6 +456,7 @@ int isolate_restart(struct plugin *p, struct error *e)
         return error_set(e, CHELA_E_BUSY, "%s: its last process has not ended yet", p->name);
     if (child_spawn(c, e) != 0)
         return -1;
+    log_info(p->name, "its process was started again");
     attach(c);
     return 0;
 }

@@ -1,0 +1,56 @@
+#!/bin/bash
+# Plugins in processes of their own: a whole turn, with tools, reads the same wherever they run; a killed one takes
+# nobody along and is started again.
+. "${CHELA_TEST_SRCDIR:-$(dirname "$0")/../..}/tests/lib/tap.sh"
+
+mkdir files
+touch files/one files/two files/three
+
+turn() { # NAME ISOLATED: the answer in $out, the daemon stays
+    rm -rf "$CHELA_STATE_DIR"
+    configure <<END
+isolated = [ $2 ];
+agents : { main : { workspace = "$PWD/files"; }; };
+END
+    start_gateway
+    run chela agent -m 'list the files here, then tell me how many there are'
+    is "$status" 0 "$1: the turn ends well"
+    children=$(ps -o args= --ppid "$gateway_pid" | grep -c 'chela-child run')
+}
+
+turn 'everything in the daemon' ''
+is "$children" 0 "no plugin has a process of its own"
+like "$out" 'three.*\*\*3\*\* entries' "the answer came through the tool"
+here=$out
+stop_gateway
+is "$status" 0 "the gateway ends well"
+
+turn 'provider and tool isolated' '"provider_demo", "tool_files"'
+is "$children" 2 "each of them has a process"
+is "$out" "$here" "the answer is the same"
+stop_gateway
+is "$status" 0 "the gateway ends well"
+
+turn 'every plugin isolated' \
+    '"store_sqlite", "provider_demo", "router_rules", "tool_files", "tool_exec", "channel_cli"'
+is "$children" 6 "each of them has a process"
+is "$out" "$here" "the answer is the same"
+
+provider=$(pgrep -P "$gateway_pid" -f 'chela-child run .*provider_demo')
+kill -KILL "$provider"
+like "$(wait_for_line "$tmp/gateway.log" 'provider_demo: its process was ended by signal 9')" 'signal 9' \
+    "a process that is killed is named in the log"
+run chela status
+is "$status" 0 "the gateway lives on"
+isnt "$(wait_for_line "$tmp/gateway.log" 'provider_demo: its process was started again')" '' \
+    "and starts the process again"
+for _ in 1 2 3 4 5; do # until the instance in it has started too
+    run chela agent -m 'list the files here, then tell me how many there are'
+    [ "$status" != 0 ] || break
+done
+is "$status" 0 "in which turns go on"
+isnt "$(pgrep -P "$gateway_pid" -f 'chela-child run .*provider_demo')" "$provider" "as another process"
+stop_gateway
+is "$status" 0 "the gateway ends well"
+is "$(grep -c 'AddressSanitizer\|runtime error' "$tmp/gateway.log")" 0 "nothing was seen by a sanitizer"
+done_testing
