@@ -343,8 +343,8 @@ static void fill_one(struct reader *r, const struct scope *s, const struct chela
 {
     CLEANUP(freep) char *whole = xprintf("%s%s", s->base, path);
     const struct option_entry *entry = options_find(r->options, whole);
-    bool absent = !entry;
-    if (absent && option->fallback) {
+    bool absent = !entry, for_default = (option->flags & CHELA_FOR_DEFAULT) != 0;
+    if (absent && option->fallback && (!for_default || r->request->embedded)) {
         struct node *n = node_new(NODE_TEXT, NULL, &builtin, 0);
         n->text = xstrdup(option->fallback);
         absent = !read_option(r, s, option, n, path);
@@ -356,7 +356,8 @@ static void fill_one(struct reader *r, const struct scope *s, const struct chela
     }
     entry = options_find(r->options, whole);
     bool has = entry && entry->text && *entry->text;
-    if ((option->flags & CHELA_REQUIRED) && !has && !(entry && entry->broken)) {
+    bool required = (option->flags & CHELA_REQUIRED) || (for_default && r->request->embedded);
+    if (required && !has && !(entry && entry->broken)) {
         CLEANUP(freep) char *name = full_name(r, s, path);
         struct node nowhere = {.source = &builtin};
         node_complain(group ? group : &nowhere, r->errors, "%s: missing%s%s", name,

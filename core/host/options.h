@@ -46,6 +46,7 @@ struct options_request {
     const char *prefix;
     char **environment;
     const char *const *skip;
+    bool embedded; /* of an instance that exists without configuration */
 };
 struct options *options_read(const struct options_request *request, struct buf *errors,
                              struct buf *warnings);

@@ -124,7 +124,7 @@ static void add_routing(const struct reading *r, const struct settings_type *typ
 
 static struct options *read_options(const struct reading *r, const char *section, const char *name,
                                     const struct settings_type *type, struct node *group,
-                                    struct buf *errors)
+                                    bool embedded, struct buf *errors)
 {
     CLEANUP(freep) char *prefix = xprintf("%s.%s", section, name);
     if (strcmp(section, "routers") == 0 && strcmp(type->type, "rules") == 0 && r->routing)
@@ -134,7 +134,8 @@ static struct options *read_options(const struct reading *r, const char *section
                                       .group = group,
                                       .prefix = prefix,
                                       .environment = r->environment,
-                                      .skip = own_names};
+                                      .skip = own_names,
+                                      .embedded = embedded};
     struct options *o = options_read(&request, errors, r->warnings);
     if (o) { /* where the instance may keep files of its own */
         struct option_entry *state =
@@ -229,7 +230,7 @@ static void read_instance(const struct reading *r, const char *section, struct n
             node_complain(n, r->errors, "%s: the type %s of %s is no %s", prefix, type,
                           in->type->plugin, settings_kind(section));
         else if (in->type)
-            in->options = read_options(r, section, n->name, in->type, n, r->errors);
+            in->options = read_options(r, section, n->name, in->type, n, false, r->errors);
         else if (r->find_type)
             complain_type(r, section, n, &e);
     }
@@ -297,7 +298,7 @@ static void add_default(const struct reading *r, const char *module)
         return;
     struct node *group =
         node_new(NODE_GROUP, name, settings_source(r->settings, "default", NULL), 0);
-    struct options *options = read_options(r, section, name, type, group, &mistakes);
+    struct options *options = read_options(r, section, name, type, group, true, &mistakes);
     if (mistakes.n) {
         char *why = strstr(mistakes.p, ": ");
         mistakes.p[mistakes.n - 1] = '\0';

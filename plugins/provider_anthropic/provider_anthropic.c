@@ -16,7 +16,8 @@
 static const struct chela_option options[] = {
     {"base_url", CHELA_STRING, CHELA_URL, "https://api.anthropic.com",
      "where the service is, up to /v1/messages", NULL},
-    {"api_key", CHELA_STRING, CHELA_SECRET | CHELA_RELOAD, NULL, "key, sent as x-api-key", NULL},
+    {"api_key", CHELA_STRING, CHELA_SECRET | CHELA_RELOAD | CHELA_FOR_DEFAULT,
+     "${ANTHROPIC_API_KEY}", "key, sent as x-api-key", NULL},
     {"models", CHELA_ITEMS, 0, NULL, "models of this instance; the well-known ones if absent",
      chela_model_items},
     {"max_tokens", CHELA_INT, CHELA_RELOAD, "8192",
@@ -304,7 +305,8 @@ static const struct chela_provider provider = {
 };
 
 static const struct chela_iface anthropic = {
-    CHELA_IFACE("anthropic", "Claude models by Anthropic's Messages API", 0, options),
+    CHELA_IFACE("anthropic", "Claude models by Anthropic's Messages API", CHELA_CAP_DEFAULT,
+                options),
     .start = start,
     .http = http,
     .done = done,

@@ -14,14 +14,12 @@
 #include "support/stream.h"
 
 static const struct chela_option options[] = {
-    {"preset", CHELA_STRING, 0, "openai",
-     "which service: openai, vllm, llama.cpp-openai, ollama-openai, groq, deepseek, xai, "
-     "openrouter",
-     NULL},
+    {"preset", CHELA_STRING, CHELA_URL, "openai", "which service, where base_url does not say it",
+     preset_values},
     {"base_url", CHELA_STRING, CHELA_URL, NULL,
      "where the service is, up to /chat/completions; the preset's if absent", NULL},
-    {"api_key", CHELA_STRING, CHELA_SECRET | CHELA_RELOAD, NULL, "key, sent as a bearer token",
-     NULL},
+    {"api_key", CHELA_STRING, CHELA_SECRET | CHELA_RELOAD | CHELA_FOR_DEFAULT, "${OPENAI_API_KEY}",
+     "key, sent as a bearer token", NULL},
     {"organization", CHELA_STRING, 0, NULL, "OpenAI-Organization header", NULL},
     {"models", CHELA_ITEMS, 0, NULL, "models of this instance; the well-known ones if absent",
      chela_model_items},
@@ -288,7 +286,8 @@ static const struct chela_provider provider = {
 };
 
 static const struct chela_iface openai = {
-    CHELA_IFACE("openai", "OpenAI's chat completions and services that speak it", 0, options),
+    CHELA_IFACE("openai", "OpenAI's chat completions and services that speak it", CHELA_CAP_DEFAULT,
+                options),
     .start = start,
     .http = http,
     .done = done,

@@ -11,21 +11,30 @@
 #include "support/json.h"
 #include "support/stream.h"
 
-static const struct preset presets[] = {
-    {"openai", "https://api.openai.com/v1", "max_completion_tokens", true, true, true, false, true,
-     false},
-    {"vllm", "http://localhost:8000/v1", "max_tokens", false, false, true, false, true, true},
-    {"llama.cpp-openai", "http://localhost:8080/v1", "max_tokens", false, false, true, false, true,
-     true},
-    {"ollama-openai", "http://localhost:11434/v1", "max_tokens", false, false, true, false, true,
-     true},
-    {"groq", "https://api.groq.com/openai/v1", "max_completion_tokens", false, true, true, false,
-     true, false},
-    {"deepseek", "https://api.deepseek.com", "max_tokens", false, false, true, true, false, false},
-    {"xai", "https://api.x.ai/v1", "max_completion_tokens", false, true, true, false, true, false},
-    {"openrouter", "https://openrouter.ai/api/v1", "max_tokens", false, false, true, false, true,
-     false},
-};
+/* PRESET(name, URL, help, max_tokens, developer, effort, usage_in_stream, replay_reasoning,
+ * null_content, local) */
+#define PRESETS(PRESET)                                                                            \
+    PRESET("openai", "https://api.openai.com/v1", "OpenAI", "max_completion_tokens", true, true,   \
+           true, false, true, false)                                                               \
+    PRESET("vllm", "http://localhost:8000/v1", "vLLM on this machine", "max_tokens", false, false, \
+           true, false, true, true)                                                                \
+    PRESET("llama.cpp-openai", "http://localhost:8080/v1", "llama.cpp on this machine",            \
+           "max_tokens", false, false, true, false, true, true)                                    \
+    PRESET("ollama-openai", "http://localhost:11434/v1", "Ollama on this machine", "max_tokens",   \
+           false, false, true, false, true, true)                                                  \
+    PRESET("groq", "https://api.groq.com/openai/v1", "Groq", "max_completion_tokens", false, true, \
+           true, false, true, false)                                                               \
+    PRESET("deepseek", "https://api.deepseek.com", "DeepSeek", "max_tokens", false, false, true,   \
+           true, false, false)                                                                     \
+    PRESET("xai", "https://api.x.ai/v1", "xAI", "max_completion_tokens", false, true, true, false, \
+           true, false)                                                                            \
+    PRESET("openrouter", "https://openrouter.ai/api/v1", "OpenRouter", "max_tokens", false, false, \
+           true, false, true, false)
+
+#define ROW(name, url, help, ...) {name, url, __VA_ARGS__},
+static const struct preset presets[] = {PRESETS(ROW)};
+#define VALUE(name, url, help, ...) {name, 0, 0, url, help, NULL},
+const struct chela_option preset_values[] = {PRESETS(VALUE){NULL, 0, 0, NULL, NULL, NULL}};
 
 static void override(struct chela_inst *in, const char *option, bool *value)
 {

@@ -21,6 +21,8 @@ struct preset {
     bool local;
 };
 
+/* The values of option "preset", each with its URL. */
+extern const struct chela_option preset_values[];
 struct preset
 preset_of(struct chela_inst *in); /* the row of option "preset", with the options put over it */
 

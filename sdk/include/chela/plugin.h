@@ -28,11 +28,13 @@ enum {
 /* Flags of an option. */
 enum {
     CHELA_REQUIRED = 1,
-    CHELA_SECRET = 2,     /* never shown; reads as "${secret:PATH}", see local->option */
-    CHELA_RELOAD = 4,     /* may change while the instance runs; see chela_iface.check */
-    CHELA_DEPRECATED = 8, /* accepted with a warning */
-    CHELA_REVEAL = 16,    /* with CHELA_SECRET: the plugin reads the secret itself */
-    CHELA_URL = 32        /* a string that is a URL; secrets may go to its host */
+    CHELA_SECRET = 2,      /* never shown; reads as "${secret:PATH}", see local->option */
+    CHELA_RELOAD = 4,      /* may change while the instance runs; see chela_iface.check */
+    CHELA_DEPRECATED = 8,  /* accepted with a warning */
+    CHELA_REVEAL = 16,     /* with CHELA_SECRET: the plugin reads the secret itself */
+    CHELA_URL = 32,        /* a string that is a URL; secrets may go to its host */
+    CHELA_FOR_DEFAULT = 64 /* the fallback counts only for the instance that exists without
+                              configuration, and that exists only if this has a value: its key */
 };
 
 /* One option. Tables end with an entry whose name is NULL; chela_iface.option_size is the stride,
