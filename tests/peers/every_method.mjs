@@ -1,0 +1,106 @@
+// Asks the gateway every method that it advertises, around one turn that waits for an approval.
+//
+//   node every_method.mjs PORT TOKEN
+//
+// Prints a line "METHOD ok" or "METHOD refused: ..." for each, and ends with 0 when none was refused and none left out.
+const [port, token] = process.argv.slice(2);
+const socket = new WebSocket(`ws://127.0.0.1:${port}/`);
+const waiting = new Map();
+const events = [];
+let watchers = [];
+let next = 0;
+
+const fail = (why) => {
+    console.log(why);
+    process.exit(1);
+};
+socket.onclose = (event) => fail(`closed with ${event.code} ${event.reason}`);
+socket.onmessage = ({ data }) => {
+    const frame = JSON.parse(data);
+    if (frame.type === 'res') {
+        if (frame.ok && frame.payload?.status === 'accepted') {
+            return; // the method agent answers twice
+        }
+        waiting.get(frame.id)?.(frame);
+        waiting.delete(frame.id);
+        return;
+    }
+    events.push(frame);
+    watchers = watchers.filter((watcher) => !watcher(frame));
+};
+
+function event(name, test = () => true) {
+    const found = events.find((frame) => frame.event === name && test(frame.payload));
+    return found ? Promise.resolve(found.payload) : new Promise((resolve) => watchers.push((frame) => {
+        const fits = frame.event === name && test(frame.payload);
+        if (fits) {
+            resolve(frame.payload);
+        }
+        return fits;
+    }));
+}
+
+function request(method, params = {}) {
+    const id = `${++next}`;
+    socket.send(JSON.stringify({ type: 'req', id, method, params }));
+    return new Promise((resolve) => waiting.set(id, resolve));
+}
+
+const asked = new Set();
+let refused = 0;
+async function ask(method, params) {
+    const frame = await request(method, params);
+    asked.add(method);
+    refused += frame.ok ? 0 : 1;
+    console.log(frame.ok ? `${method} ok` : `${method} refused: ${JSON.stringify(frame.error)}`);
+    return frame.payload;
+}
+
+await event('connect.challenge');
+const hello = (await request('connect', {
+    minProtocol: 4, maxProtocol: 4, role: 'operator', caps: ['tool-events'], auth: { token },
+    client: { id: 'gateway-client', version: '1.0', platform: 'linux', mode: 'backend' },
+    scopes: ['operator.admin', 'operator.read', 'operator.write', 'operator.approvals', 'operator.questions'],
+})).payload ?? fail('connect was refused');
+const { mainSessionKey: key, defaultAgentId: agentId } = hello.snapshot.sessionDefaults;
+
+await ask('sessions.subscribe', {});
+const sent = await ask('chat.send', { sessionKey: key, message: 'run touch made.txt', idempotencyKey: 'key-1' });
+await ask('sessions.messages.subscribe', { key });
+const { id } = await event('exec.approval.requested');
+await ask('exec.approval.list', {});
+await ask('exec.approval.get', { id });
+const decision = ask('exec.approval.waitDecision', { id });
+await ask('exec.approval.resolve', { id, decision: 'allow-once' });
+await decision;
+await event('exec.approval.resolved', (payload) => payload.id === id);
+await event('chat', (payload) => payload.runId === sent.runId && payload.state === 'final');
+await ask('agent.wait', { runId: sent.runId, timeoutMs: 1000 });
+await ask('agent', { message: 'help', idempotencyKey: 'key-2', sessionKey: key });
+await ask('chat.inject', { sessionKey: key, message: 'a note', label: 'note' });
+await ask('chat.history', { sessionKey: key, limit: 100 });
+await ask('chat.abort', { sessionKey: key });
+await ask('sessions.list', { limit: 10, includeDerivedTitles: true, includeLastMessage: true });
+await ask('sessions.describe', { key });
+await ask('sessions.resolve', { key });
+await ask('sessions.preview', { keys: [key], limit: 5 });
+await ask('sessions.patch', { key, label: 'A name' });
+await ask('sessions.compact', { key });
+await ask('sessions.reset', { key, reason: 'new' });
+await ask('chela.trace', { run: sent.runId });
+await ask('chela.route.explain', { text: 'hello' });
+await ask('chela.plugins.options', { name: 'provider_demo' });
+await ask('chela.sessions.export', { key });
+await ask('chela.sessions.instructions', { key, text: 'Be brief.' });
+for (const method of ['health', 'status', 'system-presence', 'models.list', 'agents.list', 'channels.status', 'logs.tail',
+    'question.list', 'plugin.approval.list', 'chela.plugins.list', 'chela.doctor', 'chela.reload', 'chela.usage']) {
+    await ask(method, {});
+}
+await ask('commands.list', { agentId, scope: 'text', includeArgs: true });
+await ask('tools.catalog', { agentId });
+await ask('sessions.delete', { key });
+const left = hello.features.methods.filter((method) => !asked.has(method));
+const unknown = await request('no.such.method');
+console.log(`no.such.method is refused as ${unknown.error?.code}`);
+console.log(`${asked.size} methods asked, ${refused} refused, left out: ${left.join(' ') || 'none'}`);
+process.exit(refused > 0 || left.length > 0 ? 1 : 0);

@@ -1,0 +1,43 @@
+#!/bin/bash
+# A real model: llama.cpp (the npm package node-llama-cpp) with stories260K, behind a small front that speaks the
+# chat completions API. A story streams from it through provider, turn and gateway to the client.
+. "${CHELA_TEST_SRCDIR:-$(dirname "$0")/../..}/tests/lib/tap.sh"
+. "$top/tests/peers/peers.sh"
+
+need llama node-llama-cpp/dist/index.js
+model=$shared/testdata/model/stories260K.gguf
+[ -e "$model" ] || skip_all "the model is not there: $model (CHELA_SHARED names the folder above testdata)"
+PEER_READY=120 start_peer front '^listening on port' "$node" "$here/llama_front.mjs" "$peer_file" "$model"
+front=http://127.0.0.1:${ready##* }/v1
+
+configure <<END_OF_CONFIG
+providers : { vllm : { type = "openai"; preset = "vllm"; base_url = "$front"; models = ( { name = "stories260K"; } ); }; };
+tools : { files : { enabled = false; }; exec : { enabled = false; }; };
+agents : { main : { model = "vllm/stories260K"; }; };
+END_OF_CONFIG
+start_gateway
+start_relay "$gateway_port"
+
+run chela agent --gateway "127.0.0.1:$relay_port" -m 'Once upon a time'
+is "$status" 0 "the turn ends well" || diag "$err"
+story=$out
+like "$story" '^, there was a (little )?[a-z]+' "the model goes on with the story"
+[ "$(wc -w <<<"$story")" -ge 30 ]
+point $? "in at least thirty words: $(wc -w <<<"$story")" || diag "$story"
+
+said=$(wait_for_line "$tmp/front.log" '^streamed')
+like "$said" '^streamed [0-9]{2,} pieces' "the model's front streamed it: $said"
+deltas=$(frames gateway 'map(select(.event == "chat" and .payload.state == "delta") | .payload.deltaText)')
+[ "$(jq length <<<"$deltas")" -ge 2 ]
+point $? "it reached the client in several deltas: $(jq length <<<"$deltas")" || diag "$deltas"
+is "$(jq -r 'add' <<<"$deltas")" "$story" "which together are the story"
+is "$(frames gateway 'map(select(.event == "agent" and .payload.stream == "usage") | .payload.data.output > 0)')" \
+    '[true]' "its tokens are counted"
+is "$(frames gateway 'map(select(.event == "chat" and .payload.state == "final")) | length')" 1 "and it has one end"
+check_frames "all frames are as OpenClaw publishes them"
+
+run chela agent -m 'Lily wanted to'
+is "$status" 0 "another story in the same session" || diag "$err"
+like "$out" '[a-z]+ [a-z]+ [a-z]+' "comes too"
+
+done_testing
