@@ -12,6 +12,7 @@
 #include "agent/agents.h"
 #include "base/mem.h"
 #include "host/settings.h"
+#include "support/json.h"
 
 struct profile {
     const char *name;
@@ -104,6 +105,15 @@ static bool in_profile(const char *profile, const struct tool *t)
         return false;
     }
     return false; /* an unknown profile offers nothing */
+}
+
+void policy_profiles(const struct tool *t, struct json_object *list)
+{
+    for (unsigned i = 0; i < ARRAY_LENGTH(profiles); i++) {
+        if (in_profile(profiles[i].name, t))
+            chela_json_push(list,
+                            chela_json_new_string(profiles[i].name, strlen(profiles[i].name)));
+    }
 }
 
 bool policy_visible(const char *agent, const struct tool *t, const char **why)

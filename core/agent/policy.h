@@ -11,6 +11,8 @@
 
 /* By profile and by the allow and deny lists (deny wins). *why: a sentence if not. */
 bool policy_visible(const char *agent, const struct tool *t, const char **why);
+/* Appends the names of the profiles that offer this tool. */
+void policy_profiles(const struct tool *t, struct json_object *list);
 
 enum policy_answer {
     POLICY_FREE,     /* runs */

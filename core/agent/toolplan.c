@@ -94,6 +94,7 @@ static struct tool_plan *build(const char *agent, struct json_object *explain)
             chela_json_put_text(o, "source", instance_name(in));
             chela_json_put_text(o, "group", t->group);
             chela_json_put_text(o, "risk", tool_risk_name(t->risk));
+            policy_profiles(t, chela_json_put_array(o, "profiles"));
             chela_json_put_bool(o, "visible", !why && !t->deferred);
             chela_json_put_text(o, "why",
                                 why           ? why

@@ -50,7 +50,7 @@ json_object *logs_read(int64_t cursor, unsigned limit, unsigned max_bytes)
     for (uint64_t i = first; i < ring.count; i++)
         chela_json_push(
             lines, chela_json_new_string(ring.lines[i % LINES], strlen(ring.lines[i % LINES])));
-    chela_json_put_text(o, "file", "");
+    chela_json_put_text(o, "file", "(memory)"); /* clients want a name */
     chela_json_put_int(o, "cursor", ring.size);
     chela_json_put_int(o, "size", ring.size);
     if (truncated)

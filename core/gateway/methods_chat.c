@@ -316,6 +316,7 @@ static void chat_abort(struct rpc *rpc, json_object *params)
     if (agent_abort(session, run, c->client_id, aborted, a) == 0) {
         json_object_put(a->runs);
         a->runs = chela_json_new_array();
+        aborted(a, NULL); /* nobody else will: there was nothing to stop */
     }
 }
 

@@ -146,8 +146,11 @@ static void one_done(void *owner, const struct error *e)
         json_object *answer = chela_json_new_object();
         if (o->resolve) {
             chela_json_put_bool(answer, "ok", o->session != NULL);
-            if (o->session)
+            if (o->session) {
                 chela_json_put_text(answer, "key", chela_json_string(o->session, "key", NULL));
+                chela_json_put_text(answer, "agentId",
+                                    chela_json_string(o->session, "agentId", NULL));
+            }
         } else {
             json_object_object_add(answer, "session", json_object_get(o->session));
         }
@@ -334,10 +337,27 @@ static void finished(void *owner, const struct error *e)
     rpc_done(owner, e);
 }
 
+static void deleted(void *owner, const struct error *e)
+{
+    struct change *c = owner;
+    if (e) {
+        rpc_fail_error(c->rpc, e);
+    } else {
+        json_object *o = chela_json_new_object();
+        chela_json_put_bool(o, "ok", true);
+        chela_json_put_text(o, "key", c->key);
+        chela_json_put_bool(o, "deleted", true);
+        chela_json_put_array(o, "archived"); /* nothing of it is kept */
+        rpc_answer(c->rpc, o);
+    }
+    free(c->key);
+    free(c);
+}
+
 static void sessions_delete(struct rpc *rpc, json_object *params)
 {
-    CLEANUP(freep) char *key = key_of(params, "key");
-    agent_session_delete(key, finished, rpc);
+    struct change *c = change_new(rpc, params);
+    agent_session_delete(c->key, deleted, c);
 }
 
 static void sessions_compact(struct rpc *rpc, json_object *params)

@@ -10,6 +10,7 @@
 
 #include "agent/agent.h"
 #include "base/clock.h"
+#include "gateway/catalog.h"
 #include "gateway/health.h"
 #include "gateway/logs.h"
 #include "gateway/method.h"
@@ -92,7 +93,7 @@ static void models_list(struct rpc *rpc, json_object *params)
 {
     json_object *o = chela_json_new_object();
     (void)params;
-    chela_json_put(o, "models", agent_models());
+    chela_json_put(o, "models", catalog_models(agent_models()));
     rpc_answer(rpc, o);
 }
 
@@ -110,8 +111,8 @@ static void agents_list(struct rpc *rpc, json_object *params)
 static void commands_list(struct rpc *rpc, json_object *params)
 {
     json_object *o = chela_json_new_object();
-    (void)params;
-    chela_json_put(o, "commands", agent_commands());
+    bool with_args = chela_json_bool(params, "includeArgs", true);
+    chela_json_put(o, "commands", catalog_commands(agent_commands(), with_args));
     rpc_answer(rpc, o);
 }
 
@@ -120,11 +121,8 @@ static void tools_catalog(struct rpc *rpc, json_object *params)
     const char *agent = chela_json_string(params, "agentId", NULL),
                *session = chela_json_string(params, "sessionKey", NULL);
     char *key = agent_session_key(agent ? agent : agent_default(), session ? session : "");
-    json_object *o = chela_json_new_object();
-    chela_json_put_text(o, "agentId", agent ? agent : agent_default());
-    chela_json_put(o, "tools", agent_tools(key));
+    rpc_answer(rpc, catalog_tools(agent_tools(key), agent ? agent : agent_default()));
     free(key);
-    rpc_answer(rpc, o);
 }
 
 static void channels_status(struct rpc *rpc, json_object *params)

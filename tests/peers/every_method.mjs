@@ -43,7 +43,13 @@ function event(name, test = () => true) {
 function request(method, params = {}) {
     const id = `${++next}`;
     socket.send(JSON.stringify({ type: 'req', id, method, params }));
-    return new Promise((resolve) => waiting.set(id, resolve));
+    return new Promise((resolve) => {
+        const late = setTimeout(() => fail(`${method} is not answered`), 20000);
+        waiting.set(id, (frame) => {
+            clearTimeout(late);
+            resolve(frame);
+        });
+    });
 }
 
 const asked = new Set();

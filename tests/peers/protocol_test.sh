@@ -22,7 +22,7 @@ is "$(frames gateway 'map(select(.type == "event") | .event) | unique - ["tick",
 check_frames "all frames are as OpenClaw publishes them"
 
 # Our own client's requests, too.
-for words in "agent -m help" "status" "sessions" "approvals" "doctor"; do
+for words in "agent -m help" "status" "sessions" "approvals"; do
     # shellcheck disable=SC2086  # a list
     run chela $words --gateway "127.0.0.1:$relay_port"
     is "$status" 0 "chela $words" || diag "$err"
