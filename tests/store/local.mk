@@ -43,3 +43,11 @@ endif
 tests_bench_store_bench_SOURCES = tests/bench/store_bench.c $(journal_sources)
 tests_bench_store_bench_CPPFLAGS = $(store_cppflags)
 tests_bench_store_bench_LDADD = $(journal_libs)
+
+# what holds after a crash, for tests/e2e/kill_oracle.sh
+if PLUGIN_store_sqlite
+check_PROGRAMS += tests/e2e/oracle
+endif
+tests_e2e_oracle_SOURCES = tests/e2e/oracle.c
+tests_e2e_oracle_CPPFLAGS = $(store_cppflags)
+tests_e2e_oracle_LDADD = sdk/support/libsupport.la $(JSONC_LIBS) $(SQLITE_LIBS)
