@@ -262,11 +262,11 @@ static void a_terminal_echoes_resizes_and_is_controlled(void **state)
     assert_non_null(strstr(text(1), "more:x\r\n"));
     assert_non_null(strstr(text(1), "bye\r\n"));
     assert_int_equal(t.end.exit, 0);
-    id = run_with(&r, "echo ready; sleep 100");
+    id = run_with(&r, "trap 'exit 77' INT; echo ready; while :; do sleep 0.05; done");
     WAIT_FOR(strstr(text(1), "ready"));
     process_write(id, chela_s("\003"), false); /* Ctrl-C reaches the foreground group */
     WAIT_FOR(t.done);
-    assert_true(t.end.signal == SIGINT || t.end.exit == 130);
+    assert_int_equal(t.end.exit, 77);
 }
 
 static void signals_reach_the_group(void **state)
@@ -289,8 +289,8 @@ static void signals_reach_the_group(void **state)
     "sleep 1000 & echo p$!; "                                                                      \
     "(trap '' TERM HUP; while :; do sleep 1000; done) & echo p$!; "                                \
     "setsid sleep 1000 & echo p$!; "                                                               \
-    "(setsid sh -c 'trap \"\" TERM HUP; echo p$$; sleep 1000; sleep 1000' &) ; "                   \
-    "sleep 0.2; echo p$$; echo ready; "
+    "(setsid sh -c 'trap \"\" TERM HUP; echo p$$; : >file; sleep 1000; sleep 1000' &) ; "          \
+    "until [ -e file ]; do sleep 0.01; done; echo p$$; echo ready; "
 
 static unsigned read_tree(pid_t *pids, unsigned most)
 {
@@ -333,14 +333,20 @@ static void what_is_left_behind_ends_with_its_maker(void **state)
 
 static void deadlines_end_it(void **state)
 {
-    struct process_request r = {.timeout_ms = 100};
+    struct process_request r = {.timeout_ms = 60000};
     (void)state;
+    clock_fake(1000000000);
     run_with(&r, "echo begun; exec sleep 1000");
+    WAIT_FOR(strstr(text(1), "begun"));
+    clock_fake_advance(59999);
+    loop_turn(false);
+    assert_false(t.done);
+    clock_fake_advance(1);
     WAIT_FOR(t.done);
+    clock_fake_end();
     assert_true(t.end.timed_out);
     assert_int_equal(t.end.signal, SIGTERM);
     assert_string_equal(text(1), "begun\n");
-    r.timeout_ms = 60000;
     run_with(&r, "exit 0");
     WAIT_FOR(t.done);
     assert_false(t.end.timed_out);
