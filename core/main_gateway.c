@@ -447,7 +447,8 @@ int main(int argc, char **argv)
     };
     if (daemon_state.action >= PATHS)
         return without_settings();
-    loop_open(); /* an isolated plugin's process is watched from the moment that its options are asked for */
+    loop_open(); /* an isolated plugin's process is watched from the moment that its options are
+                    asked for */
     struct settings *s = read_settings(&errors);
     if (daemon_state.action == DOCTOR) {
         status = doctor(s, &errors);

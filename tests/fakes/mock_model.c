@@ -1,7 +1,7 @@
 /*
  * A model service for tests and the bench: speaks the chat completions API, the Messages API and
  * Ollama's chat, on a port that the kernel chooses. What it answers is asked for by the person's
- * last message, so a test reads as one conversation; nothing of Chela is linked.
+ * last message, so a test reads as one conversation; only the JSON wrapper is Chela's.
  *
  *   mock_model [--port N] [--log FILE] [--fixed CHUNKS] [--api-key KEY] [--scripts yes|no]
  *
@@ -32,6 +32,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "support/json.h"
 
 enum { READ = 65536, LARGEST = 64 * 1024 * 1024, PIECE = 6 };
 enum api { CHAT, MESSAGES, OLLAMA, OTHER };
@@ -664,9 +666,9 @@ static bool serve(struct client *c, char *head, char *body)
         answer_fixed(&a);
         return true;
     }
-    json_object *o = json_tokener_parse(body);
+    json_object *o = NULL;
     bool goes_on = true;
-    if (o)
+    if (chela_json_parse(body, strlen(body), NULL, &o, NULL) == 0)
         goes_on = answer_body(&a, o);
     else
         fail(c->fd, a.api, 400, NULL);

@@ -35,4 +35,4 @@ tests_streams_replay_ollama_LDADD = $(REPLAY_LIBS)
 # A model service that is scripted by the conversation.
 check_PROGRAMS += tests/fakes/mock_model
 tests_fakes_mock_model_SOURCES = tests/fakes/mock_model.c
-tests_fakes_mock_model_LDADD = $(JSONC_LIBS)
+tests_fakes_mock_model_LDADD = sdk/support/libsupport.la $(JSONC_LIBS)
