@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "host/call.h"
 #include "host/loop.h"
+#include "host/metrics.h"
 #include "support/json.h"
 
 static struct instance *store;
@@ -33,6 +34,28 @@ bool journal_ready(void)
 struct journal_counts journal_counts(void)
 {
     return journal_counted;
+}
+
+static double counted_batches(void)
+{
+    return (double)journal_counted.batches;
+}
+
+static double counted_barriers(void)
+{
+    return (double)journal_counted.barriers;
+}
+
+static double counted_statements(void)
+{
+    return (double)journal_counted.statements;
+}
+
+static void serve_counts(void)
+{
+    metrics_ask("chela_journal_batches", "", counted_batches);
+    metrics_ask("chela_journal_barriers", "", counted_barriers);
+    metrics_ask("chela_journal_statements", "", counted_statements);
 }
 
 /* ---- opening ---- */
@@ -78,6 +101,7 @@ void journal_open(struct instance *in, bool power, journal_fn *fn, void *owner)
             (struct chela_pair){chela_s(sql_migrations[i].name), chela_s(sql_migrations[i].text)};
     store = in;
     journal_power = power;
+    serve_counts();
     struct opening *o = xmalloc(sizeof *o);
     *o = (struct opening){fn, owner};
     CHELA_ARGS(chela_store_open, a, 0);
