@@ -1,12 +1,11 @@
 #!/bin/bash
 # The daemon with all its plugins against a model service in C that always answers the same: each figure with its
 # target and what it is compared to, which is measured in the same run. Nothing passes or fails by a time.
-# CHELA_BENCH_QUICK=1: shorter runs. Called by tests/bench/run.
+# CHELA_TEST_QUICK=1: shorter runs. Called by tests/bench/run.
 . "${CHELA_TEST_SRCDIR:-$(dirname "$0")/../..}/tests/lib/tap.sh"
 tap_ended=1 # no test: tap.sh is here for its places and its background programs
-set -e
 
-quick=${CHELA_BENCH_QUICK:-}
+quick=${CHELA_TEST_QUICK:-}
 run_ms=$([ "$quick" ] && echo 1000 || echo 4000)
 starts=$([ "$quick" ] && echo 5 || echo 15)
 histories=$([ "$quick" ] && echo "10 1000" || echo "10 1000 10000")
@@ -65,9 +64,8 @@ load() { "$bench/load" "$gateway_port" "$@"; }
 
 # The bytes of the request that a session of the agent `logged` sends, into $tmp/body.
 capture() { # SESSION
-    : >"$tmp/requests"
     "$build/chela" agent --session "$1" -m 'a message of the bench' >/dev/null
-    tail -n 1 "$tmp/requests" | jq -c .body >"$tmp/body"
+    tail -n 1 "$tmp/requests" | tr -d "\0" | jq -c .body >"$tmp/body"
 }
 
 echo "machine: $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
@@ -130,7 +128,7 @@ figure "the disk: 4 KiB appended and fdatasync, p50 / p99" "$(ms "$(value p50 "$
 if [ -f "$top/tests/bench/store_bench.c" ] && make -C "$build" -s tests/bench/store_bench >/dev/null; then
     CHELA_TEST_BUILDDIR=$build "$bench/store_bench" >"$tmp/store"
     kind=power
-    while read -r a b c d e _; do
+    while read -r a b _ d e _; do
         case "$a $b" in
         "-- durability") kind=${d//[\";]/} ;;
         "turns, "*) limit[$kind-$b]=$e && figure "turns' commits per second, $b in flight, \"$kind\"" "$e" ;;

@@ -213,14 +213,14 @@ static bool greeted;
 
 static void greeting(struct link *l, const char *text, size_t n)
 {
-    if (has(text, n, "\"connect.challenge\"")) {
+    if (has(text, n > 64 ? 64 : n, "\"event\":\"connect.challenge\"")) {
         add_request("{\"type\":\"req\",\"id\":\"c\",\"method\":\"connect\",\"params\":{"
                     "\"minProtocol\":4,\"maxProtocol\":4,\"role\":\"operator\","
                     "\"scopes\":[\"operator.read\",\"operator.write\",\"operator.admin\"],"
                     "\"client\":{\"id\":\"cli\",\"version\":\"1\",\"platform\":\"linux\","
                     "\"mode\":\"cli\"}}}");
         flush(l->fd);
-    } else if (has(text, n, "\"id\":\"c\"")) {
+    } else if (has(text, n > 64 ? 64 : n, "\"id\":\"c\"")) {
         greeted = has(text, n, "\"ok\":true");
         if (!greeted) {
             fprintf(stderr, "load: refused: %.*s\n", (int)n, text);
@@ -233,7 +233,7 @@ static void link_open(struct link *l, unsigned short port)
 {
     static const char upgrade[] =
         "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Key: Y2hlbGEgbG9hZCBjbGllbnQ=\r\nSec-WebSocket-Version: 13\r\n\r\n";
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int one = 1;

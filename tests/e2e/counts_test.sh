@@ -20,20 +20,19 @@ metric() { # NAME
     exec 8>&-
 }
 
-# turn TEXT NAME: a turn in a session of its own; $barriers and $batches are what it cost.
-turns=0
+# turn TEXT NAME: a turn; $barriers and $batches are what it cost. All are of one session: the first turn of a session
+# also gives it a title, behind the answer.
 turn() {
     local before_barriers before_batches
     before_barriers=$(metric chela_journal_barriers) before_batches=$(metric chela_journal_batches)
-    turns=$((turns + 1))
-    run chela agent --session "counts-$turns" -m "$1"
+    run chela agent --session counts -m "$1"
     is "$status" 0 "$2: the turn ends well" || diag "$err"
     barriers=$(($(metric chela_journal_barriers) - before_barriers))
     batches=$(($(metric chela_journal_batches) - before_batches))
 }
 
 like "$(metric chela_journal_barriers)" '^[0-9]+$' "barriers are counted"
-turn "the first one, which may find things to set up" "first turn"
+turn "the first one, which gives the session its title" "first turn"
 
 turn "mock: say short" "plain turn"
 is "$barriers" 2 "a plain turn has two barriers: the message accepted, and the answer before it goes out"
@@ -41,7 +40,8 @@ plain=$batches
 
 turn "mock: say $(printf 'word %.0s' {1..400})" "answer of many pieces"
 is "$barriers" 2 "an answer of hundreds of pieces has two barriers as well"
-is "$batches" "$plain" "and not one commit more"
+# (the index of the search may be brought up to date meanwhile)
+ok test "$batches" -le $((plain + 2)) -- "and no commit for the pieces"
 
 turn 'look around
 mock: tool list {"path":"."}
