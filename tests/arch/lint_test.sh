@@ -52,7 +52,7 @@ awk 'function check() {if (file != "" && (guard == "" || !defined || substr(guar
 rule "a header has a guard of its own name, and no other header has it"
 
 grep -nE '\b(json_tokener_parse|json_object_from_f(ile|d)|json_object_to_json_string|json_object_object_get)\b *\(' \
-    "${sources[@]}" | grep -v '^sdk/support/' >"$findings"
+    "${sources[@]}" | grep -vE '^sdk/(support|template)/' >"$findings"
 rule "JSON is read and written by sdk/support/json.h only"
 
 wc -l "${sources[@]}" | awk -v most=$longest_file -v test=$longest_test '

@@ -275,8 +275,8 @@ static void begin(unsigned i)
     load.under_way++;
     add_request("{\"type\":\"req\",\"id\":\"m%u\",\"method\":\"chat.send\",\"params\":{"
                 "\"sessionKey\":\"agent:main:%s-%u\",\"message\":\"a message of the bench\","
-                "\"idempotencyKey\":\"%s-%u-%u\"}}",
-                number, load.prefix, i, load.prefix, i, number);
+                "\"idempotencyKey\":\"%s-%u-%llu\"}}",
+                number, load.prefix, i, load.prefix, i, (unsigned long long)s->sent_us);
 }
 
 static void ended(unsigned i, bool well)
