@@ -22,8 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/lines.h"
 #include "kit.h"
-#include "net/lines.h"
 #include "net/sse.h"
 #include "support/json.h"
 
