@@ -169,7 +169,7 @@ static bool dispatch_to_plugin(struct connection *c, struct rpc *rpc, const char
                                json_object *params)
 {
     for (struct instance *in = NULL; (in = instance_next(ROLE_SERVICE, in));) {
-        uint32_t scope;
+        uint32_t scope = 0;
         if (!is_published(in, name, &scope))
             continue;
         if (!may(c, rpc, scope))
