@@ -1,7 +1,9 @@
 #!/bin/bash
-# Many rounds of what `make check` does a few of: kill -9 and power cuts of the default store.
+# Many rounds of what `make check` does a few of: kill -9 and power cuts of the default store, and the daemon ended at
+# each of its fault points.
 build=${CHELA_TEST_BUILDDIR:-build}
-echo 1..2
+top=${CHELA_TEST_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+echo 1..3
 n=0
 run() {
     n=$((n + 1))
@@ -16,3 +18,4 @@ run() {
 }
 run "40 rounds of kill -9 lose nothing" CHELA_TEST_ROUNDS=40 "$build/tests/store/conformance"
 run "150 power cuts lose no barrier" CHELA_TEST_POWER_ROUNDS=150 "$build/tests/store/sqlite_power_test"
+run "the daemon may end at any fault point" CHELA_TEST_KILLS=all CHELA_TEST_SRCDIR="$top" bash "$top/tests/e2e/kill_oracle.sh"
