@@ -6,7 +6,7 @@
 tap_ended=1 # no test: tap.sh is here for its places and its background programs
 
 quick=${CHELA_TEST_QUICK:-}
-run_ms=$([ "$quick" ] && echo 1000 || echo 4000)
+run_ms=$([ "$quick" ] && echo 1000 || echo 3000)
 starts=$([ "$quick" ] && echo 5 || echo 15)
 histories=$([ "$quick" ] && echo "10 1000" || echo "10 1000 10000")
 chunks=20 # pieces of text in an answer
@@ -81,10 +81,10 @@ daemon=$("$bench/start" "$starts" --listens "$build/chelad" --ready-fd 3)
 empty_us=$(value ready_us "$empty")
 echo
 echo "-- start (median of $starts)"
-figure "an empty program with the same libraries" "$(ms "$empty_us") ms"
+figure "an empty program with the same libraries" "$(ms "$empty_us") ms" "$(ms "$(value cpu_us "$empty")") ms of the processor"
 figure "chelad, until it listens" "$(ms "$(value listening_us "$daemon")") ms" \
     "target: 5 ms above the empty program, it is $(calc "($(value listening_us "$daemon") - $empty_us) / 1000")"
-figure "chelad, until it is ready" "$(ms "$(value ready_us "$daemon")") ms"
+figure "chelad, until it is ready" "$(ms "$(value ready_us "$daemon")") ms" "$(ms "$(value cpu_us "$daemon")") ms of the processor"
 
 # --- memory ---------------------------------------------------------------------------------------------------------
 
