@@ -20,7 +20,7 @@ cd "$objects"
         awk '{split($1, file, /:/); f = file[1]; sub(/o$/, "c", f)} !(f in seen) {seen[f]; print "is", f}
             $(NF - 1) == "U" {print "needs", f, $NF} $(NF - 1) ~ /^[A-TV-Z]$/ {print "has", f, $NF}'
     find . -name '*.d' -exec cat {} + | tr -s ' \\\n' '\n' | sed -E ':again; s|[^/.]+/\.\./||; t again' |
-        awk '/\.o:$/ {next} /\.c$/ {f = $0; next} /\.h$/ {print "sees", f, $0}'
+        awk '/\.o:$/ {next} /(^|\/)config\.h$/ {next} /\.c$/ {f = $0; next} /\.h$/ {print "sees", f, $0}'
 } >facts
 cd - >/dev/null
 
