@@ -51,6 +51,7 @@ static struct {
     int ready_fd;
     struct settings_sources sources;
     bool stopping;
+    uint64_t force_timer;
     int status;
 } daemon_state = {.ready_fd = -1};
 
@@ -146,12 +147,14 @@ static void all_stopped(void *arg, const struct error *e)
 {
     (void)arg;
     (void)e;
+    loop_timer_stop(daemon_state.force_timer);
     loop_stop();
 }
 
 static void others_stopped(void *arg, const struct error *e)
 {
     (void)e;
+    journal_close();
     registry_stop(false, all_stopped, arg);
 }
 
@@ -184,7 +187,7 @@ static void stop(void *arg)
     daemon_state.stopping = true;
     log_info("main", "stopping");
     notify_service("STOPPING=1");
-    loop_timer(FORCE_MS, forced, NULL);
+    daemon_state.force_timer = loop_timer(FORCE_MS, forced, NULL);
     if (health_ready())
         agent_stop((uint64_t)settings_number(settings_now(), "gateway.drain_timeout"),
                    agent_stopped, NULL);
