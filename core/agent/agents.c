@@ -130,6 +130,10 @@ char *agents_workspace(const char *agent)
         free(folder);
         folder = below;
     }
+    /* a gateway that was started by a person in a terminal works where that person is */
+    const char *here = getenv("CHELA_WORKSPACE");
+    if (!folder && first && here && *here == '/')
+        folder = xstrdup(here);
     if (!folder)
         folder = first ? xprintf("%s/workspace", settings_state_dir())
                        : xprintf("%s/workspace-%s", settings_state_dir(), agent);

@@ -1,7 +1,9 @@
 /* The subcommands that are the daemon's own work: gateway, doctor, config, trust. They become the
  * daemon by exec, since only the daemon knows how its configuration is read; what the daemon then
  * prints and how it exits is the answer. */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/become.h"
@@ -81,6 +83,12 @@ int cmd_gateway(int argc, char **argv)
     add_value(&words, "--bind", address);
     add_value(&words, "--ready-fd", ready);
     words.word[0] = "chelad";
+    /* started by a person: the tools work where that person is, unless the configuration says where
+     */
+    char *here = isatty(STDERR_FILENO) ? getcwd(NULL, 0) : NULL;
+    if (here)
+        setenv("CHELA_WORKSPACE", here, 0);
+    free(here);
     return become(&common, words.word);
 }
 
