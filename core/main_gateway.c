@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/agents.h"
 #include "agent/journal.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -283,12 +284,31 @@ static void hung_up(void *arg)
     reload(NULL, NULL);
 }
 
+/* What goes for all requests to services. */
+static void open_network(void)
+{
+    const struct settings *s = settings_now();
+    struct buf direct = {0};
+    const char *ca = settings_text(s, "network.ca_file");
+    unsigned hosts = settings_list_count("network.no_proxy");
+    for (unsigned i = 0; i < hosts; i++)
+        buf_printf(&direct, "%s%s", i ? "," : "", settings_list_item("network.no_proxy", i));
+    http_open(&(struct http_setup){
+        .ca_file = *ca ? ca : NULL,
+        .proxy = settings_has(s, "network.proxy") ? settings_text(s, "network.proxy") : NULL,
+        .no_proxy = settings_has(s, "network.no_proxy") ? buf_text(&direct) : NULL,
+        .connect_ms = (uint32_t)settings_number(s, "network.connect_timeout"),
+        .proxy_is_public = settings_number(s, "network.proxy_is_public") != 0,
+    });
+    buf_free(&direct);
+}
+
 static int run(void)
 {
     struct error e;
     call_open();
     host_set_metric(metrics_from_plugin);
-    http_open(&(struct http_setup){0});
+    open_network();
     ws_open();
     net_group_open();
     process_open();

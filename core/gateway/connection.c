@@ -169,7 +169,7 @@ static void take_request(struct connection *c, json_object *frame)
 static void on_message(void *arg, struct server_socket *s, struct chela_str text, bool binary)
 {
     struct connection *c = arg;
-    struct chela_json_limits limits = {.size = LIMIT_PAYLOAD, .depth = 64};
+    struct chela_json_limits limits = {.size = limit_payload(), .depth = 64};
     struct chela_json_error why;
     json_object *frame = NULL;
     (void)s;
@@ -228,7 +228,7 @@ void connection_opened(struct server_socket *s, const struct server_head *head, 
     map_set_number(&by_number, c->number, c);
     server_socket_attach(s, &handlers, c);
     server_socket_limits(s, LIMIT_BEFORE_CONNECT, LIMIT_BUFFERED, LIMIT_PING_MS);
-    c->timer = loop_timer(LIMIT_HANDSHAKE_MS, handshake_late, c);
+    c->timer = loop_timer(limit_handshake_ms(), handshake_late, c);
     if (!tick_timer)
         tick_timer = loop_timer(LIMIT_TICK_MS, tick, NULL);
     handshake_challenge(c);

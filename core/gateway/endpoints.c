@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "gateway/connection.h"
 #include "gateway/health.h"
+#include "gateway/limits.h"
 #include "gateway/secret.h"
 #include "host/call.h"
 #include "host/instance.h"
@@ -17,7 +18,7 @@
 #include "support/json.h"
 #include "wire/functions.h"
 
-enum { ROUTE_BODY = 1024 * 1024, ROUTE_BODY_MOST = 32 * 1024 * 1024, ROUTE_MS = 60000 };
+enum { ROUTE_BODY = 1024 * 1024, ROUTE_MS = 60000 };
 
 static bool draining;
 
@@ -155,8 +156,8 @@ static bool route_match(struct instance *in, const struct server_head *head, str
         ret->secret = !auth || strcmp(auth, "none") != 0;
         ret->method_ok = method_listed(about, head->method);
         ret->body_limit = chela_json_int(about, "body_limit", ROUTE_BODY);
-        if (ret->body_limit < 0 || ret->body_limit > ROUTE_BODY_MOST)
-            ret->body_limit = ROUTE_BODY_MOST;
+        if (ret->body_limit < 0 || ret->body_limit > (int64_t)limit_body())
+            ret->body_limit = (int64_t)limit_body();
         json_object_put(about);
     }
     published_release(list);

@@ -13,6 +13,7 @@
 #include "gateway/connection.h"
 #include "gateway/endpoints.h"
 #include "gateway/health.h"
+#include "gateway/limits.h"
 #include "gateway/logs.h"
 #include "gateway/secret.h"
 #include "host/settings.h"
@@ -41,9 +42,9 @@ static bool is_loopback(const char *address)
 
 int gateway_open(struct error *e)
 {
-    static const struct server_limits limits = {
-        .connections = 12000,
-        .connections_per_address = 12000,
+    const struct server_limits limits = {
+        .connections = limit_connections(),
+        .connections_per_address = limit_connections(),
         .header_ms = 10000,
         .body_ms = 60000,
         .idle_ms = 60000,

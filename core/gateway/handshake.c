@@ -180,7 +180,7 @@ static json_object *hello(const struct connection *c)
     chela_json_put_text(auth, "role", "operator");
     chela_json_put(auth, "scopes", granted_scopes(c));
     json_object *policy = chela_json_put_object(hello, "policy");
-    chela_json_put_int(policy, "maxPayload", LIMIT_PAYLOAD);
+    chela_json_put_int(policy, "maxPayload", (int64_t)limit_payload());
     chela_json_put_int(policy, "maxBufferedBytes", LIMIT_BUFFERED);
     chela_json_put_int(policy, "tickIntervalMs", LIMIT_TICK_MS);
     json_object *attachments = chela_json_put_object(policy, "attachments");
@@ -221,7 +221,7 @@ void handshake_connect(struct connection *c, struct rpc *rpc, json_object *param
     loop_timer_stop(c->timer);
     c->timer = 0;
     c->state = CONNECTION_READY;
-    server_socket_limits(c->socket, LIMIT_PAYLOAD, LIMIT_BUFFERED, LIMIT_PING_MS);
+    server_socket_limits(c->socket, limit_payload(), LIMIT_BUFFERED, LIMIT_PING_MS);
     log_debug("gateway", "%s (%s) connected from %s as %s", c->client_id, c->mode, c->remote,
               c->id);
     rpc_answer(rpc, hello(c));

@@ -203,8 +203,17 @@ static void one_is_down(struct instance *in, const struct error *e)
 /* Options of the core that are read once. */
 static void warn_of_restart(const struct settings *before, const struct settings *after)
 {
-    static const char *const once[] = {"gateway.bind", "gateway.port", "gateway.max_connections",
-                                       "durability",   "isolated",     "logging.format"};
+    static const char *const once[] = {"gateway.bind",
+                                       "gateway.port",
+                                       "gateway.max_connections",
+                                       "durability",
+                                       "isolated",
+                                       "logging.format",
+                                       "network.ca_file",
+                                       "network.proxy",
+                                       "network.no_proxy",
+                                       "network.proxy_is_public",
+                                       "network.connect_timeout"};
     for (size_t i = 0; i < ARRAY_LENGTH(once); i++)
         if (strcmp(settings_text(before, once[i]), settings_text(after, once[i])) != 0)
             log_warning("config", "%s has changed; it counts from the next start", once[i]);

@@ -3,7 +3,9 @@
  * instances that must exist. The last step of settings_read().
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/nearest.h"
@@ -38,6 +40,8 @@ static const struct {
     {"gateway.max_connections", 1, 100000},
     {"gateway.body_limit", 1024, 1 << 30},
     {"gateway.frame_limit", 1024, 1 << 30},
+    {"gateway.handshake_timeout", 100, 600000},
+    {"network.connect_timeout", 100, 600000},
     {"session.reset.at_hour", 0, 23},
     {"messages.queue.cap", 1, 10000},
     {"models.retries", 0, 100},
@@ -88,6 +92,23 @@ static void check_gateway(const struct checking *c)
                  "orders");
     if (strcmp(mode, "password") == 0 && !*settings_text(c->settings, "gateway.auth.password"))
         complain(c, "gateway.auth.mode", "\"password\" wants gateway.auth.password");
+}
+
+static void check_network(const struct checking *c)
+{
+    const char *ca = settings_text(c->settings, "network.ca_file");
+    const char *proxy = settings_text(c->settings, "network.proxy");
+    if (*ca && access(ca, R_OK) != 0)
+        complain(c, "network.ca_file", "\"%s\" can't be read: %s", ca, strerror(errno));
+    static const char *const schemes[] = {"http://",    "https://",  "socks4://",
+                                          "socks4a://", "socks5://", "socks5h://"};
+    bool known = !*proxy;
+    for (size_t i = 0; i < ARRAY_LENGTH(schemes); i++)
+        known = known || strncmp(proxy, schemes[i], strlen(schemes[i])) == 0;
+    if (!known)
+        complain(c, "network.proxy", "wants a URL such as \"http://proxy.example:3128\"");
+    if (settings_number(c->settings, "network.proxy_is_public") && !*proxy)
+        complain(c, "network.proxy_is_public", "has no meaning without network.proxy");
 }
 
 static void check_folders(const struct checking *c)
@@ -193,5 +214,6 @@ void settings_check(const struct settings *s, bool typed, struct buf *errors)
                 check_reference(&c, in->options->entries[k], prefix);
     }
     check_gateway(&c);
+    check_network(&c);
     check_folders(&c);
 }

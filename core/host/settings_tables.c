@@ -159,6 +159,17 @@ const struct chela_option settings_core_table[] = {
     N("gateway.handshake_timeout", CHELA_DURATION, "10s", "how long a client may take to log in"),
     N("gateway.drain_timeout", CHELA_DURATION, "30s", "how long a stop waits for running turns"),
 
+    /* the way out */
+    T("network.ca_file", NULL, "certificates (PEM) to trust instead of the system's"),
+    SECRET("network.proxy", "URL of the proxy, \"\": none; absent: that of the environment "
+                            "(http_proxy, https_proxy, no_proxy)"),
+    N("network.no_proxy", CHELA_LIST, NULL, "hosts and networks reached without the proxy"),
+    N("network.proxy_is_public", CHELA_BOOL, "false",
+      "the proxy itself refuses private addresses, so what a model fetches may go through it; "
+      "else that goes out directly"),
+    N("network.connect_timeout", CHELA_DURATION, "10s",
+      "how long connecting to a service may take"),
+
     /* agents */
     P_CHOICE(AGENT("thinking"), thinking_levels, NULL, "how much the model thinks"),
     REF(AGENT("model"), CHELA_REF, OPTION_PROJECT,

@@ -270,6 +270,8 @@ void http_open(const struct http_setup *setup)
 {
     http_defaults.ca_file = xstrdup(setup->ca_file);
     http_defaults.proxy = xstrdup(setup->proxy);
+    http_defaults.no_proxy = xstrdup(setup->no_proxy);
+    http_defaults.connect_ms = setup->connect_ms ? setup->connect_ms : CONNECT_MS;
     http_defaults.proxy_is_public = setup->proxy_is_public;
     list_init(&pool.all);
     list_init(&pool.work);
@@ -289,6 +291,7 @@ void http_close(void)
     multi_close();
     free((void *)(uintptr_t)http_defaults.ca_file);
     free((void *)(uintptr_t)http_defaults.proxy);
+    free((void *)(uintptr_t)http_defaults.no_proxy);
     memset(&http_defaults, 0, sizeof http_defaults);
 }
 
@@ -313,7 +316,7 @@ uint64_t http_start(const struct http_request *r, const struct http_ops *ops, vo
     h->decode = stream ? r->decode : (uint32_t)CHELA_BODY;
     h->flags = r->flags;
     h->limit = r->limit ? r->limit : 64u << 20;
-    h->connect_ms = r->connect_ms ? r->connect_ms : CONNECT_MS;
+    h->connect_ms = r->connect_ms ? r->connect_ms : http_defaults.connect_ms;
     h->idle_ms = r->idle_ms ? r->idle_ms : IDLE_MS;
     h->timeout_ms = r->timeout_ms || stream ? r->timeout_ms : TOTAL_MS;
     h->fill = r->fill;

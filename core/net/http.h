@@ -21,6 +21,8 @@ struct http_setup {
     const char *ca_file;  /* PEM, instead of the system's */
     const char *proxy;    /* instead of the environment's (http_proxy, https_proxy, no_proxy); "":
                              none */
+    const char *no_proxy; /* hosts that are reached without it, "a.example, 10.0.0.0/8" */
+    uint32_t connect_ms;  /* to connect, where the request doesn't say */
     bool proxy_is_public; /* the proxy itself refuses private addresses, so CHELA_PUBLIC requests
                              may go through it; else they go directly */
 };

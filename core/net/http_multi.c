@@ -163,6 +163,8 @@ CURL *multi_handle_new(void)
         curl_easy_setopt(easy, CURLOPT_CAINFO, http_defaults.ca_file);
     if (http_defaults.proxy)
         curl_easy_setopt(easy, CURLOPT_PROXY, http_defaults.proxy);
+    if (http_defaults.no_proxy)
+        curl_easy_setopt(easy, CURLOPT_NOPROXY, http_defaults.no_proxy);
     return easy;
 }
 

@@ -381,6 +381,33 @@ static void plain_requests_tell_a_proxy_the_whole_url(void **state)
     close_client();
 }
 
+static void the_setup_names_proxy_and_exceptions_instead_of_the_environment(void **state)
+{
+    static struct fake fake;
+    (void)state;
+    open_client(NULL, NULL);
+    fake_open(&fake);
+    http_close();
+    CLEANUP(freep) char *proxy = xprintf("http://127.0.0.1:%u", fake.port);
+    setenv("http_proxy", "http://127.0.0.1:1", 1);
+    http_open(&(struct http_setup){.proxy = proxy, .no_proxy = "direct.invalid,other.invalid"});
+    struct http_request r = {.method = "GET", .url = "http://direct.invalid/"};
+    http_start(&r, &ops, NULL);
+    WAIT_FOR(t.done);
+    assert_int_equal(t.error, CHELA_E_NETWORK);
+    assert_int_equal(fake.count, 0);
+    r.url = "http://service.example/x";
+    http_start(&r, &ops, NULL);
+    FAKE_REQUEST(&fake, 0);
+    assert_true(peer_has(&fake.peers[0], "GET http://service.example/x HTTP/1.1\r\n"));
+    peer_say(&fake.peers[0], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    WAIT_FOR(t.done == 2);
+    assert_int_equal(t.error, CHELA_OK);
+    unsetenv("http_proxy");
+    fake_close(&fake);
+    close_client();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +416,7 @@ int main(void)
         cmocka_unit_test(wss_reads_what_tls_holds_back),
         cmocka_unit_test(wss_verifies_too),
         cmocka_unit_test(https_and_wss_go_through_a_proxy_by_connect),
+        cmocka_unit_test(the_setup_names_proxy_and_exceptions_instead_of_the_environment),
         cmocka_unit_test(plain_requests_tell_a_proxy_the_whole_url),
     };
     return cmocka_run_group_tests(tests, make_authority, free_authority);

@@ -47,6 +47,16 @@ static void each_mistake_names_file_line_and_remedy(void **state)
         {"gateway : { bind = \"lan\";\n auth : { mode = \"none\"; }; };",
          "etc/chela.conf:2: gateway.auth.mode: \"none\" is possible only with gateway.bind = "
          "\"loopback\": everybody who reaches the port could give orders\n"},
+        {"network : {\n ca_file = \"/no/such/ca.pem\"; };",
+         "etc/chela.conf:2: network.ca_file: \"/no/such/ca.pem\" can't be read: No such file or "
+         "directory\n"},
+        {"network : { proxy = \"proxy.example:3128\"; };",
+         "etc/chela.conf:1: network.proxy: wants a URL such as \"http://proxy.example:3128\"\n"},
+        {"network : { proxy_is_public = true; };",
+         "etc/chela.conf:1: network.proxy_is_public: has no meaning without network.proxy\n"},
+        {"network : { connect_timeout = \"0s\"; };",
+         "etc/chela.conf:1: network.connect_timeout: 0 is out of range, it must be from 100 to "
+         "600000\n"},
         {"gateway : { auth : { mode = \"pasword\"; }; };",
          "etc/chela.conf:1: gateway.auth.mode: \"pasword\" is none of its values (did you mean "
          "\"password\"?)\n"},
