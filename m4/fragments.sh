@@ -29,7 +29,7 @@ fragments() {
         sources "sdk_${folder}_lib${folder}_la_SOURCES" "sdk/$folder"
     done
     for f in client gateway child; do
-        [ ! -f core/main_$f.c ] || include core/main_$f.mk
+        include core/main_$f.mk
     done
     for f in tests/e2e/*.sh; do
         [ ! -f "$f" ] || echo "e2e_tests += $f"

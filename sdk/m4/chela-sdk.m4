@@ -5,7 +5,11 @@ dnl   finds the SDK by pkg-config and sets, for Makefile.am:
 dnl     CHELA_CFLAGS          where <chela/chela.h> is, with what a module needs (hidden symbols)
 dnl     CHELA_PLUGIN_LDFLAGS  for libtool: a module of one exported symbol, all its own symbols resolved at once
 dnl     plugindir, pluginconfdir   where the gateway looks for the .so and the admin for the .conf
-dnl   Call it after LT_INIT([disable-static]). sdk/template shows a whole configure.ac.
+dnl   Call it after LT_INIT([disable-static]); then Makefile.am says, for a plugin tool_clock:
+dnl     plugin_LTLIBRARIES = tool_clock.la
+dnl     tool_clock_la_SOURCES = tool_clock.c
+dnl     tool_clock_la_CFLAGS = $(CHELA_CFLAGS)
+dnl     tool_clock_la_LDFLAGS = $(CHELA_PLUGIN_LDFLAGS)
 AC_DEFUN([CHELA_PLUGIN_INIT], [
   AC_REQUIRE([AC_PROG_CC])
   AC_REQUIRE([PKG_PROG_PKG_CONFIG])

@@ -28,7 +28,7 @@ for plugin in ${CHELA_TEST_PLUGINS:-}; do
     point $? "$plugin.so is bound at once"
 done
 
-for program in chela chelad chela-child; do
+for program in chela chelad chela-child chela-supervise; do
     [ -e "$build/$program" ] || continue
     names=$(exported "$build/$program")
     [ -z "$names" ]

@@ -1,7 +1,6 @@
 /* An HTTP server that misbehaves, for tests of providers and of the gateway: the first segment of
  * the path says how, so that a base URL of "http://127.0.0.1:PORT/stall" makes every request stall.
- * Writes "ready port=N" to standard output; ends when standard input closes. One thread for each
- * connection, raw sockets, no clock.
+ * Writes "ready port=N" to descriptor 3. One thread for each connection, raw sockets, no clock.
  *
  *   reset      reads the request, then RST             close      reads it, then closes in silence
  *   garbage    answers with what is no HTTP            stall      never answers
@@ -9,8 +8,7 @@
  *   chunk      a chunk that is cut, then closed        drip       an event stream, a byte at a time
  *   silent     an event stream of which nothing comes  endless    an event stream without end
  *   line       one event without end                   compressed an event stream in gzip, unasked
- *   redirect   to itself, for ever                     NNN        that status; "NNN-S": retry-after
- * S
+ *   redirect   to itself, for ever                     NNN        that status; NNN-S: retry-after S
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -153,15 +151,6 @@ static void *serve(void *arg)
     return NULL;
 }
 
-static void *watch_input(void *arg)
-{
-    char byte;
-    (void)arg;
-    while (read(STDIN_FILENO, &byte, 1) > 0)
-        ;
-    _exit(0);
-}
-
 int main(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET};
@@ -172,10 +161,8 @@ int main(void)
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind(listener, (struct sockaddr *)&at, sizeof at) != 0 || listen(listener, 64) != 0 ||
         getsockname(listener, (struct sockaddr *)&at, &n) != 0 ||
-        pthread_create(&thread, NULL, watch_input, NULL) != 0)
+        dprintf(3, "ready port=%u\n", ntohs(at.sin_port)) < 0)
         return 1;
-    printf("ready port=%u\n", ntohs(at.sin_port));
-    fflush(stdout);
     for (;;) {
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0 && pthread_create(&thread, NULL, serve, (void *)(intptr_t)fd) == 0)
