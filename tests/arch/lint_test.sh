@@ -3,7 +3,7 @@
 # Prints the longest files and functions at the end. Never changes a file.
 set -uo pipefail
 cd "${CHELA_TEST_SRCDIR:-$(dirname "$0")/../..}" || exit 1
-readonly longest_file=600 longest_test=850 longest_function=90 clang_format_version=14
+readonly longest_file=600 longest_test=600 longest_function=90 clang_format_version=14
 count=0
 findings=$(mktemp)
 trap 'rm -f "$findings"' EXIT

@@ -1,6 +1,7 @@
 /*
  * A journal in memory with the contract of agent/journal.h, for tests of the agent. A commit is
  * applied at once and told from the top of the fake loop; a chain that failed skips what follows.
+ * What is read of it: agent_fake_reads.c.
  */
 #include "tests/unit/agent_fake_journal.h"
 
@@ -30,19 +31,6 @@ static char fail_name[64];
 static uint32_t fail_class;
 static struct journal_counts counts;
 
-struct told {
-    struct link link;
-    journal_fn *fn;
-    journal_blob_fn *blob_fn;
-    void *owner;
-    struct error error;
-    char *data;
-    size_t n;
-    /* rows of a read */
-    journal_row_fn *row;
-    struct json_object *rows; /* array of arrays */
-};
-
 static struct link queue = {&queue, &queue};
 
 struct journal_run {
@@ -50,16 +38,16 @@ struct journal_run {
     bool failed;
 };
 
-static struct told *tell(journal_fn *fn, void *owner)
+struct fake_told *fake_tell(journal_fn *fn, void *owner)
 {
-    struct told *t = xcalloc(1, sizeof *t);
+    struct fake_told *t = xcalloc(1, sizeof *t);
     t->fn = fn;
     t->owner = owner;
     list_append(&queue, &t->link);
     return t;
 }
 
-static void give_rows(struct told *t)
+static void give_rows(struct fake_told *t)
 {
     for (size_t i = 0; i < chela_json_length(t->rows); i++) {
         struct json_object *r = chela_json_at(t->rows, i);
@@ -83,7 +71,7 @@ bool fake_journal_deliver(void)
 {
     if (list_empty(&queue))
         return false;
-    struct told *t = CONTAINER_OF(queue.next, struct told, link);
+    struct fake_told *t = CONTAINER_OF(queue.next, struct fake_told, link);
     list_remove(&t->link);
     if (t->row && !t->error.class)
         give_rows(t);
@@ -102,7 +90,7 @@ bool fake_journal_deliver(void)
 static bool commit(struct journal_run *r, const char *name, bool barrier, journal_fn *fn,
                    void *owner)
 {
-    struct told *t = tell(fn, owner);
+    struct fake_told *t = fake_tell(fn, owner);
     if (frozen)
         return false;
     counts.batches++;
@@ -140,7 +128,7 @@ void fake_journal_fail(const char *name, uint32_t class)
     fail_class = class;
 }
 
-static struct json_object *find(struct json_object *table, const char *key, const char *value)
+struct json_object *fake_row(struct json_object *table, const char *key, const char *value)
 {
     for (size_t i = 0; i < chela_json_length(table); i++) {
         struct json_object *o = chela_json_at(table, i);
@@ -153,7 +141,7 @@ static struct json_object *find(struct json_object *table, const char *key, cons
 
 static struct json_object *session_of(const char *key, const char *agent)
 {
-    struct json_object *s = find(sessions, "key", key);
+    struct json_object *s = fake_row(sessions, "key", key);
     if (s)
         return s;
     s = chela_json_push_object(sessions);
@@ -172,7 +160,7 @@ static struct json_object *session_of(const char *key, const char *agent)
     return s;
 }
 
-static const char *text(struct json_object *o, const char *key)
+const char *fake_field(struct json_object *o, const char *key)
 {
     const char *s = chela_json_string(o, key, NULL);
     return s ? s : "";
@@ -181,7 +169,7 @@ static const char *text(struct json_object *o, const char *key)
 static void put_state(struct json_object *table, const char *key, const char *value,
                       const char *state)
 {
-    struct json_object *o = find(table, key, value);
+    struct json_object *o = fake_row(table, key, value);
     if (o)
         chela_json_put_text(o, "state", state);
 }
@@ -195,10 +183,10 @@ void journal_inbound(const struct journal_message_in *in, journal_fn *fn, void *
     CLEANUP(freep)
     char *key = xprintf("%s|%s|%s|%llu", in->conversation, in->kind, in->event,
                         (unsigned long long)in->version);
-    struct json_object *seen = find(inbox, "dedup", key);
+    struct json_object *seen = fake_row(inbox, "dedup", key);
     if (seen) {
-        struct told *t = CONTAINER_OF(queue.prev, struct told, link);
-        error_set(&t->error, CHELA_E_CONFLICT, "%s", text(seen, "id"));
+        struct fake_told *t = CONTAINER_OF(queue.prev, struct fake_told, link);
+        error_set(&t->error, CHELA_E_CONFLICT, "%s", fake_field(seen, "id"));
         return;
     }
     session_of(in->session, in->agent);
@@ -256,7 +244,7 @@ static void add_messages(struct journal_run *r, const struct journal_message *m,
         chela_json_put_text(o, "body", m[i].body);
         if (m[i].inbox) {
             put_state(inbox, "id", m[i].inbox, "consumed");
-            chela_json_put_text(find(inbox, "id", m[i].inbox), "run", r->run);
+            chela_json_put_text(fake_row(inbox, "id", m[i].inbox), "run", r->run);
         }
     }
 }
@@ -292,8 +280,8 @@ void journal_attempt(struct journal_run *r, unsigned number, const char *model, 
         return;
     for (size_t i = 0; i < chela_json_length(attempts); i++) {
         struct json_object *a = chela_json_at(attempts, i);
-        if (strcmp(text(a, "run"), r->run) == 0 && chela_json_int(a, "number", 0) == number) {
-            struct told *t = CONTAINER_OF(queue.prev, struct told, link);
+        if (strcmp(fake_field(a, "run"), r->run) == 0 && chela_json_int(a, "number", 0) == number) {
+            struct fake_told *t = CONTAINER_OF(queue.prev, struct fake_told, link);
             error_set(&t->error, CHELA_E_CONFLICT, "attempt %u is there already", number);
             r->failed = true;
             return;
@@ -314,7 +302,7 @@ void journal_attempt_end(struct journal_run *r, unsigned number, const char *out
     (void)tokens_out;
     for (size_t i = 0; i < chela_json_length(attempts); i++) {
         struct json_object *o = chela_json_at(attempts, i);
-        if (strcmp(text(o, "run"), r->run) == 0 && chela_json_int(o, "number", 0) == number)
+        if (strcmp(fake_field(o, "run"), r->run) == 0 && chela_json_int(o, "number", 0) == number)
             chela_json_put_text(o, "outcome", outcome);
     }
 }
@@ -378,7 +366,7 @@ void journal_call_end(struct journal_run *r, const char *call, const char *state
     (void)ms;
     if (!commit(r, "call_end", false, fn, owner))
         return;
-    struct json_object *o = find(calls, "id", call), *part = NULL;
+    struct json_object *o = fake_row(calls, "id", call), *part = NULL;
     put_state(calls, "id", call, state);
     if (o && chela_json_parse(result, strlen(result), NULL, &part, NULL) == 0)
         chela_json_put(o, "result", part);
@@ -479,153 +467,6 @@ void journal_compaction(const char *session, uint64_t seq, const char *summary, 
     chela_json_put_int(s, "summarySeq", (int64_t)seq);
 }
 
-/* ---- reads ---- */
-
-static struct told *read(journal_row_fn *row, journal_fn *fn, void *owner)
-{
-    struct told *t = tell(fn, owner);
-    t->row = row;
-    t->rows = chela_json_new_array();
-    return t;
-}
-
-static void add_text(struct json_object *row, const char *s)
-{
-    chela_json_push(row, chela_json_new_string(s, strlen(s)));
-}
-
-static void add_int(struct json_object *row, int64_t n)
-{
-    chela_json_push(row, json_object_new_int64(n));
-}
-
-static struct json_object *new_row(struct told *t)
-{
-    struct json_object *row = chela_json_new_array();
-    chela_json_push(t->rows, row);
-    return row;
-}
-
-void journal_session_get(const char *session, journal_row_fn *row, journal_fn *fn, void *owner)
-{
-    struct told *t = read(row, fn, owner);
-    struct json_object *s = find(sessions, "key", session);
-    if (!s)
-        return;
-    struct json_object *r = new_row(t);
-    add_text(r, text(s, "key"));
-    add_text(r, text(s, "id"));
-    add_text(r, text(s, "agent"));
-    add_text(r, chela_json_text(chela_json_get(s, "fields"), NULL));
-    add_int(r, chela_json_int(s, "created", 0));
-    add_int(r, chela_json_int(s, "updated", 0));
-    add_int(r, chela_json_int(s, "epoch", 0));
-    add_int(r, chela_json_int(s, "first", 0));
-    add_int(r, chela_json_int(s, "last", 0));
-    add_text(r, text(s, "summary"));
-    add_int(r, chela_json_int(s, "summarySeq", 0));
-}
-
-void journal_history(const char *session, uint64_t after, unsigned limit, journal_row_fn *row,
-                     journal_fn *fn, void *owner)
-{
-    struct told *t = read(row, fn, owner);
-    for (size_t i = 0; i < chela_json_length(messages); i++) {
-        struct json_object *m = chela_json_at(messages, i);
-        if (strcmp(text(m, "session"), session) != 0 ||
-            chela_json_int(m, "seq", 0) <= (int64_t)after || chela_json_length(t->rows) >= limit)
-            continue;
-        struct json_object *r = new_row(t);
-        add_int(r, chela_json_int(m, "seq", 0));
-        add_text(r, text(m, "role"));
-        add_text(r, text(m, "body"));
-    }
-}
-
-static void trace_rows(struct told *t, const char *kind, struct json_object *table, const char *run)
-{
-    for (size_t i = 0; i < chela_json_length(table); i++) {
-        struct json_object *o = chela_json_at(table, i);
-        if (strcmp(text(o, "run"), run) != 0)
-            continue;
-        struct json_object *r = new_row(t);
-        add_text(r, kind);
-        add_text(r, chela_json_text(o, NULL));
-    }
-}
-
-void journal_trace(const char *run, journal_row_fn *row, journal_fn *fn, void *owner)
-{
-    struct told *t = read(row, fn, owner);
-    trace_rows(t, "run", runs, run);
-    trace_rows(t, "inbox", inbox, run);
-    trace_rows(t, "state", states, run);
-    trace_rows(t, "attempt", attempts, run);
-    trace_rows(t, "call", calls, run);
-    trace_rows(t, "chunk", chunks, run);
-}
-
-void journal_approvals(bool open_only, journal_row_fn *row, journal_fn *fn, void *owner)
-{
-    struct told *t = read(row, fn, owner);
-    for (size_t i = 0; i < chela_json_length(approvals); i++) {
-        struct json_object *a = chela_json_at(approvals, i);
-        if (open_only && strcmp(text(a, "state"), "open") != 0)
-            continue;
-        struct json_object *r = new_row(t);
-        static const char *const columns[] = {"id",     "session", "run",  "call",
-                                              "record", "hash",    "state"};
-        for (unsigned k = 0; k < ARRAY_LENGTH(columns); k++)
-            add_text(r, text(a, columns[k]));
-        add_int(r, chela_json_int(a, "expires", 0));
-        add_text(r, "");
-    }
-}
-
-static bool is_open(const char *state)
-{
-    return strcmp(state, "DONE") && strcmp(state, "FAILED") && strcmp(state, "ABORTED");
-}
-
-void journal_recover(const struct journal_recovery *rec, journal_fn *fn, void *owner)
-{
-    struct told *t = read(rec->inbox, NULL, owner);
-    for (size_t i = 0; i < chela_json_length(inbox); i++) {
-        struct json_object *o = chela_json_at(inbox, i);
-        if (strcmp(text(o, "state"), "waiting") != 0)
-            continue;
-        struct json_object *r = new_row(t);
-        add_text(r, text(o, "id"));
-        add_text(r, text(o, "session"));
-        add_text(r, text(o, "agent"));
-        add_text(r, chela_json_text(chela_json_get(o, "body"), NULL));
-    }
-    t = read(rec->run, NULL, owner);
-    for (size_t i = 0; i < chela_json_length(runs); i++) {
-        struct json_object *o = chela_json_at(runs, i);
-        if (!is_open(text(o, "state")))
-            continue;
-        struct json_object *r = new_row(t);
-        add_text(r, text(o, "run"));
-        add_text(r, text(o, "session"));
-        add_text(r, text(o, "agent"));
-        add_text(r, text(o, "state"));
-    }
-    t = read(rec->chunk, fn, owner);
-    for (size_t i = 0; i < chela_json_length(chunks); i++) {
-        struct json_object *o = chela_json_at(chunks, i);
-        if (strcmp(text(o, "state"), "SENDING") != 0)
-            continue;
-        struct json_object *r = new_row(t);
-        add_text(r, text(o, "run"));
-        add_text(r, text(o, "session"));
-        add_text(r, text(o, "key"));
-        add_text(r, text(o, "body"));
-        add_int(r, chela_json_int(o, "class", 0));
-        add_int(r, chela_json_int(o, "at", 0));
-    }
-}
-
 /* ---- allow-list, blobs, counts ---- */
 
 void journal_allow(const char *source, const char *kind, const char *by, uint64_t at,
@@ -635,9 +476,9 @@ void journal_allow(const char *source, const char *kind, const char *by, uint64_
     if (!commit(NULL, "allow", true, fn, owner))
         return;
     struct json_object *r = chela_json_new_array();
-    add_text(r, source);
-    add_text(r, kind);
-    add_text(r, by);
+    const char *const row[] = {source, kind, by};
+    for (unsigned i = 0; i < ARRAY_LENGTH(row); i++)
+        chela_json_push(r, chela_json_new_string(row[i], strlen(row[i])));
     chela_json_push(allowed, r);
 }
 
@@ -648,23 +489,16 @@ void journal_allow_remove(const char *source, const char *kind, journal_fn *fn, 
     commit(NULL, "allow_remove", true, fn, owner);
 }
 
-void journal_allow_list(journal_row_fn *row, journal_fn *fn, void *owner)
-{
-    struct told *t = read(row, fn, owner);
-    for (size_t i = 0; i < chela_json_length(allowed); i++)
-        chela_json_push(t->rows, json_object_get(chela_json_at(allowed, i)));
-}
-
 void journal_blob_put(struct chela_str data, char *hash, journal_fn *fn, void *owner)
 {
     digest_hex(data.s, data.n, hash);
     free(map_set(&blobs, hash, xmemdup(data.s, data.n)));
-    tell(fn, owner);
+    fake_tell(fn, owner);
 }
 
 void journal_blob_get(const char *hash, journal_blob_fn *fn, void *owner)
 {
-    struct told *t = tell(NULL, owner);
+    struct fake_told *t = fake_tell(NULL, owner);
     const char *data = map_get(&blobs, hash);
     t->blob_fn = fn;
     t->data = xstrdup(data);
@@ -685,13 +519,27 @@ void fake_journal_freeze(bool on)
     frozen = on;
 }
 
-static struct json_object **const tables[] = {&sessions, &messages, &runs,    &calls,  &approvals,
-                                              &chunks,   &inbox,    &allowed, &states, &attempts};
+static const struct {
+    const char *name;
+    struct json_object **rows;
+} tables[] = {
+    {"sessions", &sessions},   {"messages", &messages}, {"runs", &runs},   {"calls", &calls},
+    {"approvals", &approvals}, {"chunks", &chunks},     {"inbox", &inbox}, {"allowed", &allowed},
+    {"states", &states},       {"attempts", &attempts},
+};
+
+struct json_object *fake_table(const char *name)
+{
+    for (unsigned i = 0; i < ARRAY_LENGTH(tables); i++)
+        if (strcmp(tables[i].name, name) == 0)
+            return *tables[i].rows;
+    abort();
+}
 
 void fake_journal_open(void)
 {
     for (unsigned i = 0; i < ARRAY_LENGTH(tables); i++)
-        *tables[i] = chela_json_new_array();
+        *tables[i].rows = chela_json_new_array();
     memset(&counts, 0, sizeof counts);
     fail_name[0] = '\0';
     fake_journal_log_clear();
@@ -700,11 +548,11 @@ void fake_journal_open(void)
 void fake_journal_close(void)
 {
     for (unsigned i = 0; i < ARRAY_LENGTH(tables); i++) {
-        json_object_put(*tables[i]);
-        *tables[i] = NULL;
+        json_object_put(*tables[i].rows);
+        *tables[i].rows = NULL;
     }
     while (!list_empty(&queue)) {
-        struct told *t = CONTAINER_OF(queue.next, struct told, link);
+        struct fake_told *t = CONTAINER_OF(queue.next, struct fake_told, link);
         list_remove(&t->link);
         json_object_put(t->rows);
         free(t->data);
@@ -713,54 +561,6 @@ void fake_journal_close(void)
     map_free(&blobs, free);
     memset(&blobs, 0, sizeof blobs);
     buf_free(&journal_log);
-}
-
-static struct json_object *message_at(const char *session, unsigned n)
-{
-    for (size_t i = 0; i < chela_json_length(messages); i++) {
-        struct json_object *m = chela_json_at(messages, i);
-        if (strcmp(text(m, "session"), session) == 0 && n-- == 0)
-            return m;
-    }
-    return NULL;
-}
-
-unsigned fake_messages(const char *session)
-{
-    unsigned n = 0;
-    while (message_at(session, n))
-        n++;
-    return n;
-}
-
-const char *fake_message_role(const char *session, unsigned n)
-{
-    return text(message_at(session, n), "role");
-}
-
-const char *fake_message_body(const char *session, unsigned n)
-{
-    return text(message_at(session, n), "body");
-}
-
-const char *fake_run_state(const char *run)
-{
-    return text(find(runs, "run", run), "state");
-}
-
-const char *fake_call_state(const char *call)
-{
-    return text(find(calls, "id", call), "state");
-}
-
-const char *fake_chunk_state(const char *key)
-{
-    return text(find(chunks, "key", key), "state");
-}
-
-const char *fake_inbox_state(const char *id)
-{
-    return text(find(inbox, "id", id), "state");
 }
 
 void fake_fill(const char *session, unsigned count, unsigned bytes)
