@@ -10,6 +10,7 @@ run_ms=$([ "$quick" ] && echo 1000 || echo 3000)
 starts=$([ "$quick" ] && echo 5 || echo 15)
 histories=$([ "$quick" ] && echo "10 1000" || echo "10 1000 10000")
 chunks=20 # pieces of text in an answer
+window=100000000
 bench=$build/tests/bench
 make -C "$build" -s bench-programs >/dev/null
 export CHELA_GATEWAY__AUTH__MODE=none
@@ -46,14 +47,14 @@ settings() { # DURABILITY
 durability = "$1";
 logging : { level = "warn"; };
 providers : {
-    mock : { type = "openai"; base_url = "$mock/v1"; api_key = "bench"; };
-    logged : { type = "openai"; base_url = "$logged/v1"; api_key = "bench"; };
+    # a window that the longest history fits into, else it would be compacted
+    mock : { type = "openai"; base_url = "$mock/v1"; api_key = "bench"; models = ( { name = "mock-1"; context = $window; } ); };
+    logged : { type = "openai"; base_url = "$logged/v1"; api_key = "bench"; models = ( { name = "mock-1"; context = $window; } ); };
     anthropic : { api_key = "bench"; };
     ollama : { base_url = "$mock"; };
     demo : { type = "demo"; };
 };
 agents : {
-    defaults : { context_tokens = 100000000; };
     main : { model = "mock/mock-1"; };
     logged : { model = "logged/mock-1"; };
 };
