@@ -42,6 +42,15 @@ const char *beneath_relative(const char *root, const char *path)
     return *path ? path : ".";
 }
 
+/* Why `name` could not be opened as a folder; a link to one says ENOTDIR, and is meant as ELOOP. */
+static int open_error(int at, const char *name, int error)
+{
+    struct stat st;
+    bool link =
+        error == ENOTDIR && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+    return link ? ELOOP : error;
+}
+
 /* Name by name, without following any link; ".." was refused by its letters or is refused here. */
 static int walk(int root, const char *relative, int flags, mode_t mode)
 {
@@ -61,7 +70,7 @@ static int walk(int root, const char *relative, int flags, mode_t mode)
         bool last = relative[strspn(relative, "/")] == '\0';
         int next =
             openat(at, name, (last ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC, mode);
-        int error = errno;
+        int error = next < 0 ? open_error(at, name, errno) : 0;
         close(at);
         errno = error;
         if (last || next < 0)
