@@ -13,6 +13,7 @@
 #include "agent/approval.h"
 #include "agent/ask.h"
 #include "agent/commands.h"
+#include "agent/embed.h"
 #include "agent/events.h"
 #include "agent/flow.h"
 #include "agent/health.h"
@@ -29,6 +30,7 @@
 #include "agent/trace.h"
 #include "agent/transcript.h"
 #include "base/clock.h"
+#include "base/id.h"
 #include "base/mem.h"
 #include "host/loop.h"
 
@@ -99,6 +101,7 @@ void agent_start(agent_fn *ready, void *owner)
     runs_on_end(session_released);
     ingress_register();
     ask_register();
+    embed_register();
     markup_register();
     events_listen(tell_chat, NULL);
     struct start *s = xcalloc(1, sizeof *s);
@@ -374,6 +377,24 @@ struct json_object *agent_tools(const char *session)
 struct json_object *agent_commands(void)
 {
     return commands_list();
+}
+
+/* ---- a message that is no turn's ---- */
+
+bool agent_notice(const struct agent_notice *n)
+{
+    if (!instance_find(ROLE_CHANNEL, n->channel))
+        return false;
+    CLEANUP(freep) char *key = n->key && *n->key ? xstrdup(n->key) : xmalloc(ID_UUID_SIZE);
+    if (!n->key || !*n->key)
+        id_uuid(key);
+    struct message m = {.channel = (char *)(uintptr_t)n->channel,
+                        .event = key,
+                        .account = (char *)(uintptr_t)(n->account ? n->account : ""),
+                        .chat = (char *)(uintptr_t)(n->chat ? n->chat : ""),
+                        .thread = (char *)(uintptr_t)(n->thread ? n->thread : "")};
+    outbox_notice(&m, n->text, n->buttons);
+    return true;
 }
 
 /* ---- approvals, trace ---- */

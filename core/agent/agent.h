@@ -99,6 +99,13 @@ struct json_object *agent_approvals(void);
 /* ---- trace ---- */
 /* {"run","session","agent","states":[{"state","at"}],"legs":[{"leg","from","to"}],"route","attempts","calls",
  * "message": the one form} */
+/* A text to a chat of a channel, outside of any turn; false: there is no such channel. buttons:
+ * [{"label","value"}] or NULL. */
+struct agent_notice {
+    const char *channel, *account, *chat, *thread, *text, *key;
+    struct json_object *buttons;
+};
+bool agent_notice(const struct agent_notice *n);
 void agent_trace(const char *run, agent_json_fn *fn, void *owner);
 
 #endif

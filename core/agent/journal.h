@@ -218,6 +218,12 @@ void journal_kv_delete(const char *space, const char *key, journal_fn *fn, void 
 /* key, value; by key */
 void journal_kv_list(const char *space, const char *prefix, journal_row_fn *row, journal_fn *fn,
                      void *owner);
+/* Replaces a document of the space in the full-text index; no parts: it is gone. */
+void journal_index(const char *space, const char *document, uint64_t at, struct chela_pairs parts,
+                   journal_fn *fn, void *owner);
+/* document, part, at, score, text; best first. any: one of the words is enough */
+void journal_index_search(const char *space, const char *words, bool any, unsigned limit,
+                          journal_row_fn *row, journal_fn *fn, void *owner);
 /* hash: at least 65 bytes, filled in before it returns */
 void journal_blob_put(struct chela_str data, char *hash, journal_fn *fn, void *owner);
 typedef void journal_blob_fn(void *owner, struct chela_str data, const struct error *e);

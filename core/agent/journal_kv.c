@@ -56,6 +56,41 @@ void journal_kv_list(const char *space, const char *prefix, journal_row_fn *row,
     query_send(q, row, fn, owner);
 }
 
+/* ---- the index of documents ---- */
+
+void journal_index(const char *space, const char *document, uint64_t at, struct chela_pairs parts,
+                   journal_fn *fn, void *owner)
+{
+    struct journal_batch *b = batch_new(space, false);
+    ops_statement(&b->ops, SQL_NOTE_DROP);
+    ops_text(&b->ops, space);
+    ops_text(&b->ops, document);
+    for (uint64_t i = 0; i < parts.n; i++) {
+        CLEANUP(freep) char *part = xmemdup(parts.v[i].name.s, parts.v[i].name.n);
+        CLEANUP(freep) char *text = xmemdup(parts.v[i].value.s, parts.v[i].value.n);
+        ops_statement(&b->ops, SQL_NOTE_PUT);
+        ops_text(&b->ops, space);
+        ops_text(&b->ops, document);
+        ops_text(&b->ops, part);
+        ops_int(&b->ops, at);
+        ops_text(&b->ops, text);
+    }
+    ops_statement(&b->ops, SQL_NOTE_WORDS);
+    ops_text(&b->ops, space);
+    ops_text(&b->ops, document);
+    batch_send(b, fn, owner);
+}
+
+void journal_index_search(const char *space, const char *words, bool any, unsigned limit,
+                          journal_row_fn *row, journal_fn *fn, void *owner)
+{
+    struct journal_query *q = query_new(any ? SQL_NOTE_SEARCH_ANY : SQL_NOTE_SEARCH);
+    ops_text(query_ops(q), space);
+    ops_text(query_ops(q), words);
+    ops_int(query_ops(q), limit ? limit : 20);
+    query_send(q, row, fn, owner);
+}
+
 /* ---- blobs ---- */
 
 struct put {

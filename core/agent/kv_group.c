@@ -131,6 +131,31 @@ static void kv_list(struct instance *in, uint64_t id, const void *args)
         journal_kv_list(space, prefix, list_row, stored, request_new(id));
 }
 
+static void index_begin(struct instance *in, uint64_t id, const void *args)
+{
+    const struct chela_index *a = args;
+    CLEANUP(freep) char *space = space_of(in), *document = xmemdup(a->document.s, a->document.n);
+    uint64_t size = 0;
+    for (uint64_t i = 0; i < a->parts.n; i++)
+        size += a->parts.v[i].name.n + a->parts.v[i].value.n;
+    if (a->document.n > KEY_MAX || size > VALUE_MAX)
+        call_answer_error(id, CHELA_E_TOO_LONG,
+                          "a document's name has at most 1,024 bytes, its parts 1 MiB");
+    else
+        journal_index(space, document, a->at, a->parts, stored, request_new(id));
+}
+
+static void search_begin(struct instance *in, uint64_t id, const void *args)
+{
+    const struct chela_search *a = args;
+    CLEANUP(freep) char *space = space_of(in), *words = xmemdup(a->text.s, a->text.n);
+    if (a->text.n > KEY_MAX)
+        call_answer_error(id, CHELA_E_TOO_LONG, "a search has at most 1,024 bytes");
+    else
+        journal_index_search(space, words, a->h.flags & CHELA_ANY, a->limit, list_row, stored,
+                             request_new(id));
+}
+
 static void blob_put(struct instance *in, uint64_t id, const void *args)
 {
     const struct chela_key *k = args;
@@ -165,6 +190,8 @@ void journal_serve_plugins(void)
     call_handle(CHELA_FN_KV_PUT, kv_put, NULL);
     call_handle(CHELA_FN_KV_DEL, kv_del, NULL);
     call_handle(CHELA_FN_KV_LIST, kv_list, NULL);
+    call_handle(CHELA_FN_KV_INDEX, index_begin, NULL);
+    call_handle(CHELA_FN_KV_SEARCH, search_begin, NULL);
     call_handle(CHELA_FN_KV_BLOB_PUT, blob_put, NULL);
     call_handle(CHELA_FN_KV_BLOB_GET, blob_get, NULL);
 }

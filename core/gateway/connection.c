@@ -71,6 +71,22 @@ json_object *connection_describe(const struct connection *c)
 
 struct connection *connection_find(uint64_t number)
 {
+    static struct connection plugins = {
+        .number = CONNECTION_PLUGINS,
+        .state = CONNECTION_READY,
+        .loopback = true,
+        .id = "plugins",
+        .scopes = SCOPE_READ | SCOPE_WRITE,
+        .client_id = (char *)(uintptr_t) "gateway-client",
+        .mode = (char *)(uintptr_t) "backend",
+        .platform = (char *)(uintptr_t) "plugin",
+        .version = (char *)(uintptr_t) "",
+        .display_name = (char *)(uintptr_t) "",
+        .instance_id = (char *)(uintptr_t) "",
+        .device_id = (char *)(uintptr_t) "",
+    };
+    if (number == CONNECTION_PLUGINS)
+        return &plugins;
     return map_get_number(&by_number, number);
 }
 

@@ -45,6 +45,9 @@ struct connection {
     bool follows_sessions; /* sessions.subscribe */
 };
 
+/* What calls of plugins come from: no socket, the scopes read and write. */
+#define CONNECTION_PLUGINS UINT64_MAX
+
 void connection_opened(struct server_socket *s, const struct server_head *head, bool browser);
 /* For each ready connection. */
 void connection_each(void (*fn)(void *arg, struct connection *c), void *arg);

@@ -15,6 +15,7 @@
 #include "gateway/health.h"
 #include "gateway/limits.h"
 #include "gateway/logs.h"
+#include "gateway/method.h"
 #include "gateway/secret.h"
 #include "host/settings.h"
 #include "net/server.h"
@@ -66,6 +67,7 @@ int gateway_open(struct error *e)
     if (!server)
         return -1;
     broadcast_open();
+    method_serve_plugins();
     log_info("gateway", "listening on %s port %u", address, (unsigned)server_port(server));
     return 0;
 }

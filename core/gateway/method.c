@@ -14,8 +14,8 @@
 #include "support/json.h"
 #include "wire/functions.h"
 
-static const struct method *const tables[] = {methods_chat, methods_sessions, methods_system,
-                                              methods_approval, methods_chela};
+static const struct method *const tables[] = {methods_chat,     methods_sessions, methods_system,
+                                              methods_approval, methods_chela,    methods_send};
 
 enum { PLUGIN_METHOD_MS = 60000 };
 
@@ -36,8 +36,37 @@ void rpc_free(struct rpc *rpc)
     free(rpc);
 }
 
+/* A plugin's call: the same, as a done. */
+static void send_to_plugin(const struct rpc *rpc, bool ok, json_object *value)
+{
+    static const struct {
+        const char *code;
+        uint32_t class;
+    } classes[] = {{"INVALID_REQUEST", CHELA_E_ARGS}, {"FORBIDDEN", CHELA_E_DENIED}};
+    CHELA_ARGS(chela_done, d, 0);
+    size_t n = 0;
+    const char *text = value ? chela_json_text(value, &n) : "{}";
+    const char *code = chela_json_string(value, "code", NULL);
+    if (ok) {
+        d.text = chela_sn(text, value ? n : 2);
+    } else {
+        d.error = CHELA_E_BUSY;
+        for (size_t i = 0; code && i < ARRAY_LENGTH(classes); i++)
+            if (strcmp(classes[i].code, code) == 0)
+                d.error = classes[i].class;
+        d.text = chela_s(chela_json_string(value, "message", NULL));
+        d.extra = chela_sn(text, n);
+    }
+    call_answer(rpc->plugin_call, &d);
+    json_object_put(value);
+}
+
 static void send_response(const struct rpc *rpc, bool ok, const char *member, json_object *value)
 {
+    if (rpc->plugin_call) {
+        send_to_plugin(rpc, ok, value);
+        return;
+    }
     struct connection *c = connection_find(rpc->connection);
     if (c && c->state != CONNECTION_CLOSING) {
         struct buf frame = {0};
@@ -62,7 +91,10 @@ void rpc_answer(struct rpc *rpc, json_object *payload)
 
 void rpc_answer_first(struct rpc *rpc, json_object *payload)
 {
-    send_response(rpc, true, "payload", payload);
+    if (rpc->plugin_call)
+        json_object_put(payload); /* it waits for the second */
+    else
+        send_response(rpc, true, "payload", payload);
 }
 
 void rpc_fail(struct rpc *rpc, const char *code, json_object *details, const char *format, ...)
@@ -202,6 +234,39 @@ void method_dispatch(struct connection *c, struct rpc *rpc, const char *name, js
         return;
     }
     rpc->method->run(rpc, params);
+}
+
+/* ---- plugins as callers ---- */
+
+static void invoke_begin(struct instance *in, uint64_t id, const void *args)
+{
+    const struct chela_invoke *a = args;
+    json_object *params = NULL;
+    (void)in;
+    if (a->params.n &&
+        chela_json_parse(a->params.s, (size_t)a->params.n, NULL, &params, NULL) < 0) {
+        call_answer_error(id, CHELA_E_ARGS, "the parameters are no JSON");
+        return;
+    }
+    struct rpc *rpc = xcalloc(1, sizeof *rpc);
+    rpc->connection = CONNECTION_PLUGINS;
+    rpc->id = xstrdup("");
+    rpc->plugin_call = id;
+    CLEANUP(freep) char *name = xmemdup(a->name.s, a->name.n);
+    method_dispatch(connection_find(CONNECTION_PLUGINS), rpc, name, params);
+    json_object_put(params);
+}
+
+/* What it began goes on; only nobody waits for it any more. */
+static void invoke_end(struct instance *in, uint64_t id)
+{
+    (void)in;
+    call_answer_error(id, CHELA_E_CANCELLED, "no longer waited for");
+}
+
+void method_serve_plugins(void)
+{
+    call_handle(CHELA_FN_INVOKE, invoke_begin, invoke_end);
 }
 
 json_object *method_names(void)

@@ -18,6 +18,7 @@ struct method;
 struct rpc {
     uint64_t connection;
     char *id;
+    uint64_t plugin_call; /* not a client's, but a plugin's call: answered there */
     const struct method *method;
 };
 
@@ -35,11 +36,13 @@ struct method {
 
 /* Tables, each in its methods_*.c; end with a NULL name. */
 extern const struct method methods_chat[], methods_sessions[], methods_system[], methods_approval[],
-    methods_chela[];
+    methods_chela[], methods_send[];
 
 /* Runs a request of a ready connection, or answers why not. Takes over rpc; params may be NULL. */
 void method_dispatch(struct connection *c, struct rpc *rpc, const char *name,
                      struct json_object *params);
+/* Methods for plugins: chat.invoke of the SDK. Once at start. */
+void method_serve_plugins(void);
 /* All names, plugins' included: array. */
 struct json_object *method_names(void);
 

@@ -81,6 +81,8 @@ static const struct chela_chat chat_group = {
     .receipt = say_RECEIPT,
     .ask = say_ASK,
     .markup = say_MARKUP,
+    .invoke = say_INVOKE,
+    .embed = say_EMBED,
 };
 
 static const struct chela_kv kv_group = {
@@ -91,6 +93,8 @@ static const struct chela_kv kv_group = {
     .list = say_KV_LIST,
     .blob_put = say_KV_BLOB_PUT,
     .blob_get = say_KV_BLOB_GET,
+    .index = say_KV_INDEX,
+    .search = say_KV_SEARCH,
 };
 
 static const void *query(struct chela_inst *in, const char *group, uint32_t major)

@@ -217,6 +217,7 @@ const struct chela_option settings_core_table[] = {
 
     /* models */
     P_ITEMS("models.aliases", alias_items, "short names of models"),
+    REF("models.embedding", CHELA_REF, 0, "model for embeddings: \"instance/model\""),
     REF("models.classifier", CHELA_REF, 0, "model that routers may ask: \"instance/model\""),
     CHOICE("models.on_error", failures, "next", "when a model can't answer"),
     N("models.retries", CHELA_INT, "8", "most repetitions of a call that failed for a moment"),

@@ -93,9 +93,23 @@ static void tell(struct http *h, struct chela_str name, struct chela_str data, s
                                  .status = h->status,
                                  .name = name,
                                  .data = data,
-                                 .id = id};
+                                 .id = id,
+                                 .retry_ms = h->sse.retry_ms};
     if (h->ops && h->ops->event && h->stop_class != CHELA_E_CANCELLED)
         h->ops->event(h->owner, h->id, &e);
+}
+
+static void tell_head(struct http *h)
+{
+    struct chela_pair *pairs = answer_pairs(h);
+    struct chela_http_event e = {.h.size = sizeof e,
+                                 .h.call = h->id,
+                                 .status = h->status,
+                                 .headers = {pairs, h->head_count}};
+    h->head_due = false;
+    if (h->ops && h->ops->event && h->stop_class != CHELA_E_CANCELLED)
+        h->ops->event(h->owner, h->id, &e);
+    free(pairs);
 }
 
 static void on_event(void *arg, struct chela_str name, struct chela_str data, struct chela_str id)
@@ -229,6 +243,8 @@ static bool step(struct http *h)
         h->connect_timer = 0;
     }
     h->active = clock_ticks_ms();
+    if (h->head_due)
+        tell_head(h);
     bool room = drain(h);
     if (h->stop_class || h->failed.class || (h->finished && room)) {
         finish(h);

@@ -28,6 +28,10 @@ static void head_came(struct http *h)
         h->streaming = false;
     if (h->decode != CHELA_BODY && encoding && strcasecmp(encoding, "identity") != 0)
         http_stop(h, CHELA_E_PROTOCOL, "the answer is compressed, which was not asked for");
+    if (h->streaming && (h->flags & CHELA_HEAD)) {
+        h->head_due = true;
+        http_work(h);
+    }
 }
 
 size_t answer_header(char *p, size_t size, size_t count, void *arg)
@@ -171,10 +175,8 @@ static bool failure(const struct http *h, struct error *e)
     return true;
 }
 
-void answer_done(struct http *h)
+struct chela_pair *answer_pairs(const struct http *h)
 {
-    struct chela_done d = {.h.size = sizeof d, .h.call = h->id, .http_status = h->status};
-    struct error e = {0};
     struct chela_pair *pairs = xcalloc(h->head_count + 1, sizeof *pairs);
     const char *p = h->head.p;
     for (size_t i = 0; i < h->head_count; i++) {
@@ -183,6 +185,14 @@ void answer_done(struct http *h)
         pairs[i].value = chela_s(p);
         p += strlen(p) + 1;
     }
+    return pairs;
+}
+
+void answer_done(struct http *h)
+{
+    struct chela_done d = {.h.size = sizeof d, .h.call = h->id, .http_status = h->status};
+    struct error e = {0};
+    struct chela_pair *pairs = answer_pairs(h);
     d.headers.v = pairs;
     d.headers.n = h->head_count;
     if (h->failed.class || failure(h, &e)) {

@@ -62,6 +62,7 @@ struct http {
     struct buf in; /* bytes that no decoder has seen */
     struct buf whole;
     bool streaming; /* the body goes to the decoder */
+    bool head_due;  /* CHELA_HEAD: the head is there and has not been told */
     bool connected, paused, too_long, finished;
     CURLcode result;
     uint32_t stop_class; /* we ended it: a deadline, a cancel, the guard ... */
@@ -101,6 +102,7 @@ int easy_fill(struct http *h, struct chela_str text, struct buf *out, struct err
 /* http_answer.c */
 size_t answer_header(char *p, size_t size, size_t count, void *arg);
 const char *answer_find(const struct http *h, const char *name);
+struct chela_pair *answer_pairs(const struct http *h); /* head_count of them; free the array */
 void answer_done(struct http *h);
 uint32_t answer_curl_class(CURLcode code, bool *ret_retry);
 

@@ -60,7 +60,7 @@ static int parse(struct statement *st, const struct chela_pair *p, struct failur
              st->name);
     else if (flags_of(all, &st->flags) < 0)
         fail(f, CHELA_E_ARGS, "statement %s: unknown flag in \"%s\"", st->name, all);
-    else if (strlen(parameters) > MAX_PARAMETERS || parameters[strspn(parameters, "itbrs")] ||
+    else if (strlen(parameters) > MAX_PARAMETERS || parameters[strspn(parameters, "itbrsa")] ||
              results[strspn(results, "itbr")])
         fail(f, CHELA_E_ARGS, "statement %s: types \"%s\" and \"%s\" can't be used", st->name,
              parameters, results);

@@ -122,7 +122,7 @@ int64_t connection_number(struct connection *c, const char *sql, int64_t fallbac
 /* The tokenizer "chela": words as FTS5's unicode61 has them, each CJK character by itself. */
 int search_register(sqlite3 *db, struct failure *f);
 /* Words as a person typed them as an FTS5 query, malloced; NULL: there is no word in it. */
-char *search_query(struct chela_str words);
+char *search_query(struct chela_str words, bool any);
 
 /* ---- files.c ---- */
 int files_prepare(const char *path, bool any_file_system, char *warning, size_t size,

@@ -133,17 +133,21 @@ static bool has_word(const char *p, size_t n)
     return false;
 }
 
-char *search_query(struct chela_str words)
+char *search_query(struct chela_str words, bool any)
 {
     if (!text_valid(words))
         return NULL;
-    char *query = need(malloc(words.n * 5 + 16));
+    char *query = need(malloc(words.n * 8 + 16));
     size_t n = 0;
     for (size_t at = 0; at < words.n;) {
         size_t end = at;
         while (end < words.n && !is_blank(words.s[end]))
             end++;
         if (has_word(words.s + at, end - at)) {
+            if (any && n > 0) {
+                memcpy(query + n, "OR ", 3);
+                n += 3;
+            }
             query[n++] = '"';
             for (; at < end; at++) {
                 if (words.s[at] == '"')

@@ -64,8 +64,8 @@ static int bind_one(sqlite3_stmt *s, int at, char type, const struct chela_value
         }
         return sqlite3_bind_text64(s, at, bytes_of(v->s), v->s.n, SQLITE_STATIC, SQLITE_UTF8);
     }
-    if (type == 's' && v->type == CHELA_V_TEXT) {
-        char *query = search_query(v->s);
+    if ((type == 's' || type == 'a') && v->type == CHELA_V_TEXT) {
+        char *query = search_query(v->s, type == 'a');
         return query ? sqlite3_bind_text(s, at, query, -1, free)
                      : sqlite3_bind_text(s, at, "\"\"", -1, SQLITE_STATIC); /* finds nothing */
     }

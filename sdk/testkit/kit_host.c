@@ -181,6 +181,8 @@ static const struct chela_chat chat = {
     .receipt = thunk_RECEIPT,
     .ask = thunk_ASK,
     .markup = thunk_MARKUP,
+    .invoke = thunk_INVOKE,
+    .embed = thunk_EMBED,
 };
 
 static const struct chela_kv kv = {
@@ -191,6 +193,8 @@ static const struct chela_kv kv = {
     .list = thunk_KV_LIST,
     .blob_put = thunk_KV_BLOB_PUT,
     .blob_get = thunk_KV_BLOB_GET,
+    .index = thunk_KV_INDEX,
+    .search = thunk_KV_SEARCH,
 };
 
 static const void *query(struct chela_inst *in, const char *group, uint32_t major)

@@ -81,9 +81,13 @@
     F(KV_DEL, 86, "kv del", HOST, kv, del, key, BEGIN)                                             \
     F(KV_LIST, 87, "kv list", HOST, kv, list, key, BEGIN)                                          \
     F(KV_BLOB_PUT, 88, "kv blob put", HOST, kv, blob_put, key, BEGIN)                              \
-    F(KV_BLOB_GET, 89, "kv blob get", HOST, kv, blob_get, key, BEGIN)
+    F(KV_BLOB_GET, 89, "kv blob get", HOST, kv, blob_get, key, BEGIN)                              \
+    F(INVOKE, 90, "invoke", HOST, chat, invoke, invoke, BEGIN)                                     \
+    F(EMBED, 91, "embed", HOST, chat, embed, embedding, BEGIN)                                     \
+    F(KV_INDEX, 92, "kv index", HOST, kv, index, index, BEGIN)                                     \
+    F(KV_SEARCH, 93, "kv search", HOST, kv, search, search, BEGIN)
 
-/* CHELA_FN_START ... CHELA_FN_KV_BLOB_GET */
+/* CHELA_FN_START ... CHELA_FN_KV_SEARCH */
 enum {
     CHELA_FN_NONE = 0,
 #define FUNCTION(name, number, ...) CHELA_FN_##name = number,

@@ -13,7 +13,7 @@
 static const struct wire_args chela_arg_args = {"chela_arg", sizeof(struct chela_arg), 0, NULL};
 
 WIRE_ARGS(chela_http_event, F(http_event, status), Z(http_event, zero), F(http_event, name),
-          F(http_event, data), F(http_event, id));
+          F(http_event, data), F(http_event, id), F(http_event, retry_ms), F(http_event, headers));
 WIRE_ARGS(chela_ws_event, F(ws_event, kind), F(ws_event, code), F(ws_event, data));
 WIRE_ARGS(chela_output, F(output, stream), Z(output, zero), F(output, data));
 WIRE_ARGS(chela_rows, F(rows, columns), Z(rows, zero), F(rows, values));
@@ -88,6 +88,10 @@ WIRE_ARGS(chela_ask, F(ask, parent), F(ask, timeout_ms), F(ask, max_tokens), F(a
 WIRE_ARGS(chela_markup, F(markup, limit), F(markup, unit), Z(markup, zero), F(markup, text),
           F(markup, dialect));
 WIRE_ARGS(chela_key, F(key, parent), F(key, key), F(key, value));
+WIRE_ARGS(chela_invoke, F(invoke, parent), F(invoke, name), F(invoke, params));
+WIRE_ARGS(chela_embedding, F(embedding, parent), F(embedding, model), F(embedding, texts));
+WIRE_ARGS(chela_index, F(index, parent), F(index, at), F(index, document), F(index, parts));
+WIRE_ARGS(chela_search, F(search, parent), F(search, limit), Z(search, zero), F(search, text));
 
 #undef F
 #undef Z

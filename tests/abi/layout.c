@@ -210,6 +210,21 @@ AT(chat, submit, 8);
 AT(chat, receipt, 16);
 AT(chat, ask, 24);
 AT(chat, markup, 32);
+SIZE(chat, 56); /* 0.10 */
+AT(chat, invoke, 40);
+AT(chat, embed, 48);
+
+SIZE(invoke, 64);
+AT(invoke, h, 0);
+AT(invoke, parent, 24);
+AT(invoke, name, 32);
+AT(invoke, params, 48);
+
+SIZE(embedding, 64);
+AT(embedding, h, 0);
+AT(embedding, parent, 24);
+AT(embedding, model, 32);
+AT(embedding, texts, 48);
 
 SIZE(hook_event, 80);
 AT(hook_event, h, 0);
@@ -251,6 +266,23 @@ AT(kv, del, 24);
 AT(kv, list, 32);
 AT(kv, blob_put, 40);
 AT(kv, blob_get, 48);
+SIZE(kv, 72); /* 0.10 */
+AT(kv, index, 56);
+AT(kv, search, 64);
+
+SIZE(index, 72);
+AT(index, h, 0);
+AT(index, parent, 24);
+AT(index, at, 32);
+AT(index, document, 40);
+AT(index, parts, 56);
+
+SIZE(search, 56);
+AT(search, h, 0);
+AT(search, parent, 24);
+AT(search, limit, 32);
+AT(search, zero, 36);
+AT(search, text, 40);
 
 SIZE(local, 112);
 AT(local, size, 0);
@@ -289,6 +321,9 @@ AT(http_event, zero, 28);
 AT(http_event, name, 32);
 AT(http_event, data, 48);
 AT(http_event, id, 64);
+SIZE(http_event, 104); /* 0.10 */
+AT(http_event, retry_ms, 80);
+AT(http_event, headers, 88);
 
 SIZE(ws_connect, 96);
 AT(ws_connect, h, 0);

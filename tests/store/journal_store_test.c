@@ -351,6 +351,31 @@ static void search_follows_the_messages(void **state)
     assert_int_equal(a.rows, 1);
 }
 
+static void documents_of_a_space_are_found_by_all_or_any_words(void **state)
+{
+    struct chela_pair parts[] = {{CHELA_LIT("1"), CHELA_LIT("the cat sat")},
+                                 {CHELA_LIT("5"), CHELA_LIT("a dog ran")}};
+    struct chela_pairs all = {parts, 2}, first = {parts, 1}, none = {NULL, 0};
+    (void)state;
+    WAIT(journal_index("memory/a", "notes.md", 7, all, answer_done, &a), CHELA_OK);
+    WAIT(journal_index("memory/b", "other.md", 8, first, answer_done, &a), CHELA_OK);
+    WAIT(journal_index_search("memory/a", "dog cat", false, 10, answer_row, answer_done, &a),
+         CHELA_OK);
+    assert_int_equal(a.rows, 0);
+    WAIT(journal_index_search("memory/a", "dog cat", true, 10, answer_row, answer_done, &a),
+         CHELA_OK);
+    assert_int_equal(a.rows, 2);
+    WAIT(journal_index("memory/a", "notes.md", 9, first, answer_done, &a), CHELA_OK);
+    WAIT(journal_index_search("memory/a", "dog", false, 10, answer_row, answer_done, &a), CHELA_OK);
+    assert_int_equal(a.rows, 0);
+    WAIT(journal_index_search("memory/a", "cat", false, 10, answer_row, answer_done, &a), CHELA_OK);
+    assert_int_equal(a.rows, 1);
+    assert_int_equal(strncmp(a.row[0], "notes.md|1|9|", 13), 0);
+    WAIT(journal_index("memory/a", "notes.md", 9, none, answer_done, &a), CHELA_OK);
+    WAIT(journal_index_search("memory/a", "cat", false, 10, answer_row, answer_done, &a), CHELA_OK);
+    assert_int_equal(a.rows, 0);
+}
+
 static void words_come_from_text_parts(void **state)
 {
     (void)state;
@@ -454,6 +479,7 @@ int main(void)
         STORE_TEST(what_a_crash_left_is_found),
         STORE_TEST(sessions_are_patched_listed_reset_and_deleted),
         STORE_TEST(search_follows_the_messages),
+        STORE_TEST(documents_of_a_space_are_found_by_all_or_any_words),
         STORE_TEST(words_come_from_text_parts),
         STORE_TEST(old_rows_go),
         STORE_TEST(plugins_keep_values),

@@ -95,12 +95,12 @@ static void each_bad_plugin_is_refused_with_wanted_found_and_fix(void **state)
                        "a plugin of Chela, or CHELA_PLUGIN(bad_symbol, ...) is missing or hidden"},
         {"bad_magic", "wanted a descriptor that begins with \"CHLA\" (0x414c4843), found "
                       "0x12345678; fix: define it by CHELA_PLUGIN()"},
-        {"bad_major", "wanted a plugin of SDK 0.x, found one of SDK 7.9; fix: rebuild it with the "
+        {"bad_major", "wanted a plugin of SDK 0.x, found one of SDK 7.10; fix: rebuild it with the "
                       "headers of this version (chela-sdk)"},
         {"bad_short", "wanted a descriptor of at least 64 bytes, found one of 24 bytes; fix: "
                       "rebuild it with the headers of this version (chela-sdk)"},
         {"bad_need", "wanted a plugin of SDK 0.x, found one that needs SDK 0.99 or newer (this is "
-                     "0.9); fix: upgrade chela, or install an older version of the plugin"},
+                     "0.10); fix: upgrade chela, or install an older version of the plugin"},
         {"bad_null", "wanted the plugin's summary as text, found NULL; fix: give CHELA_PLUGIN() "
                      "all of its texts (\"\" is fine for origin)"},
         {"bad_utf8", "wanted the plugin's summary as text, found bytes without an end, or not "

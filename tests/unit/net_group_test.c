@@ -36,6 +36,11 @@ static void on_http(struct chela_inst *in, const struct chela_http_event *e)
     assert_ptr_equal(in, &t.in.inst);
     assert_int_equal(e->h.tag, t.tag);
     t.http_events++;
+    for (uint64_t i = 0; i < e->headers.n; i++)
+        if (chela_str_is(e->headers.v[i].name, "mcp-session-id"))
+            buf_printf(&t.log, "[%s]", e->headers.v[i].value.s);
+    if (e->retry_ms)
+        buf_printf(&t.log, "%llu:", (unsigned long long)e->retry_ms);
     buf_printf(&t.log, "%.*s=%.*s;", (int)e->name.n, e->name.s, (int)e->data.n, e->data.s);
 }
 
@@ -205,6 +210,29 @@ static void a_request_streams_events_and_ends(void **state)
     WAIT_FOR(t.dones);
     assert_int_equal(t.error, CHELA_OK);
     assert_string_equal(buf_text(&t.log), "message=1;e=2;");
+}
+
+static void the_head_of_a_stream_is_told_before_its_first_event(void **state)
+{
+    (void)state;
+    CLEANUP(freep) char *url = url_of("/head");
+    CHELA_ARGS(chela_http, a, new_call());
+    a.h.tag = t.tag;
+    a.h.flags = CHELA_HEAD;
+    a.url = chela_s(url);
+    a.decode = CHELA_SSE;
+    t.in.inst.host->net->http(&t.in.inst, &a);
+    FAKE_REQUEST(&fake, 0);
+    buf_clear(&t.log);
+    peer_say(&fake.peers[0], "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+                             "Mcp-Session-Id: s1\r\n\r\n");
+    t.http_events = 0;
+    WAIT_FOR(t.http_events);
+    assert_string_equal(buf_text(&t.log), "[s1]=;");
+    peer_say(&fake.peers[0], "retry: 300\ndata: 1\n\n");
+    fake_hang_up(&fake.peers[0]);
+    WAIT_FOR(t.dones);
+    assert_string_equal(buf_text(&t.log), "[s1]=;300:message=1;");
 }
 
 static void a_secret_goes_to_its_host_only(void **state)
@@ -433,6 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_request_streams_events_and_ends),
+        TEST(the_head_of_a_stream_is_told_before_its_first_event),
         TEST(a_secret_goes_to_its_host_only),
         TEST(a_request_can_be_cancelled_and_ends_with_its_instance),
         TEST(long_bodies_want_a_store),

@@ -81,5 +81,14 @@ const struct sql_migration sql_migrations[] = {
               "CREATE TRIGGER found_gone AFTER DELETE ON found BEGIN"
               " INSERT INTO found_words(found_words,rowid,text) VALUES('delete',old.n,old.text);"
               " END"},
+    /* documents that plugins have indexed: pk their space, part of doc; words as above */
+    {"note", "CREATE TABLE note(n INTEGER PRIMARY KEY, pk TEXT NOT NULL, doc TEXT NOT NULL,"
+             " part TEXT NOT NULL, at INTEGER NOT NULL, text TEXT NOT NULL);"
+             "CREATE UNIQUE INDEX note_part ON note(pk,doc,part);"
+             "CREATE VIRTUAL TABLE note_words USING fts5(text, content='note',"
+             " content_rowid='n', tokenize='chela');"
+             "CREATE TRIGGER note_gone AFTER DELETE ON note BEGIN"
+             " INSERT INTO note_words(note_words,rowid,text) VALUES('delete',old.n,old.text);"
+             " END"},
 };
 const size_t sql_migration_count = sizeof sql_migrations / sizeof sql_migrations[0];

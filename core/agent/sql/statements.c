@@ -11,7 +11,11 @@
 #define MESSAGE_TYPES    "ittttiiri"
 #define APPROVAL_COLUMNS "id,pk,run,call,record,hash,state,expires,decided_by"
 #define APPROVAL_TYPES   "tttttttit"
-#define OPEN_CALL        "state IN ('PENDING','APPROVAL_REQUIRED','EXECUTING')"
+#define NOTE_TYPES       "ttirt"
+#define NOTE_SEARCH                                                                                \
+    "SELECT f.doc,f.part,f.at,-w.rank,f.text FROM note_words w JOIN note f ON f.n=w.rowid "        \
+    "WHERE pk=$1 AND note_words MATCH $2 ORDER BY w.rank LIMIT $3"
+#define OPEN_CALL "state IN ('PENDING','APPROVAL_REQUIRED','EXECUTING')"
 
 const struct sql_statement sql_statements[SQL_COUNT] = {
     /* ---- sessions: key, id, agent, what a search looks in, ms ---- */
@@ -247,4 +251,14 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
     /* job, slot in ms, now: a slot that is taken conflicts */
     [SQL_CRON_PUT] = {"cron_put", "W", "tii", "",
                       "INSERT INTO cronslot(pk,slot,at) VALUES($1,$2,$3)"},
+
+    /* ---- plugins' documents: space, document, part, the document's time, text ---- */
+    [SQL_NOTE_PUT] = {"note_put", "W", "tttit", "",
+                      "INSERT INTO note(pk,doc,part,at,text) VALUES($1,$2,$3,$4,$5)"},
+    [SQL_NOTE_WORDS] = {"note_words", "WX", "tt", "",
+                        "INSERT INTO note_words(rowid,text) SELECT n,text FROM note "
+                        "WHERE pk=$1 AND doc=$2"},
+    [SQL_NOTE_DROP] = {"note_drop", "W", "tt", "", "DELETE FROM note WHERE pk=$1 AND doc=$2"},
+    [SQL_NOTE_SEARCH] = {"note_search", "", "tsi", NOTE_TYPES, NOTE_SEARCH},
+    [SQL_NOTE_SEARCH_ANY] = {"note_search_any", "", "tai", NOTE_TYPES, NOTE_SEARCH},
 };

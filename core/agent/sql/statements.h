@@ -83,6 +83,11 @@ enum sql {
     SQL_FOUND_DROP,
     SQL_SEARCH,
     SQL_CRON_PUT,
+    SQL_NOTE_PUT,
+    SQL_NOTE_WORDS,
+    SQL_NOTE_DROP,
+    SQL_NOTE_SEARCH,
+    SQL_NOTE_SEARCH_ANY,
     SQL_COUNT
 };
 

@@ -17,7 +17,7 @@
 
 #define CHELA_MAGIC 0x414c4843u /* "CHLA" read as a little-endian number */
 #define CHELA_MAJOR 0u /* one major.minor for the whole SDK; major 0: not yet declared stable */
-#define CHELA_MINOR 9u
+#define CHELA_MINOR 10u
 #ifndef CHELA_MINOR_NEED
 #define CHELA_MINOR_NEED 9u /* the oldest host minor that this plugin can live with */
 #endif

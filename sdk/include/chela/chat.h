@@ -61,12 +61,34 @@ struct chela_markup {
     struct chela_str text, dialect;
 };
 
+/*
+ * Calls a method of the gateway (doc/protocol.md) with the rights operator.read and operator.write;
+ * params: a JSON object. done.text = its payload; of a method that answers twice, the second. On
+ * failure extra = {"code","details"}.
+ */
+struct chela_invoke {
+    struct chela_head h;
+    uint64_t parent;
+    struct chela_str name, params;
+};
+
+/* Embeddings: value of each pair is a text. model "" = the one that models.embedding names; if it
+ * names none, CHELA_E_UNSUPPORTED. done.text = JSON array of arrays of numbers. */
+struct chela_embedding {
+    struct chela_head h;
+    uint64_t parent;
+    struct chela_str model;
+    struct chela_pairs texts;
+};
+
 struct chela_chat {
     uint32_t size, zero;
     void (*submit)(struct chela_inst *, const struct chela_submit *);
     void (*receipt)(struct chela_inst *, const struct chela_receipt *);
     void (*ask)(struct chela_inst *, const struct chela_ask *);
     void (*markup)(struct chela_inst *, const struct chela_markup *);
+    void (*invoke)(struct chela_inst *, const struct chela_invoke *);
+    void (*embed)(struct chela_inst *, const struct chela_embedding *);
 };
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * chela/chela.h - the one header that a plugin includes.
  *
- * Version 0.9: all rules of versioning hold (chela/base.h, doc/abi.md), but 1.0 has not been
+ * Version 0.10: all rules of versioning hold (chela/base.h, doc/abi.md), but 1.0 has not been
  * declared.
  */
 #ifndef CHELA_CHELA_H

@@ -20,6 +20,28 @@ struct chela_key {
     struct chela_str key, value;
 };
 
+/*
+ * Full-text index of the instance's own documents. index replaces all parts of `document` by
+ * `parts` (name = the part's name, value = its text); without parts the document is gone. At most
+ * 1 MiB at once; at: the document's time, ms since 1970.
+ */
+struct chela_index {
+    struct chela_head h;
+    uint64_t parent, at;
+    struct chela_str document;
+    struct chela_pairs parts;
+};
+
+/* Searches it: rows (columns: document, part, at, score, text; the best first, a higher score is
+ * better), then done. flags CHELA_ANY: parts with any of the words; else with all of them. */
+enum { CHELA_ANY = 1 };
+struct chela_search {
+    struct chela_head h;
+    uint64_t parent;
+    uint32_t limit, zero;
+    struct chela_str text;
+};
+
 /* blob_put: done.text = hash. blob_get: key = hash; done.text = bytes. */
 struct chela_kv {
     uint32_t size, zero;
@@ -29,6 +51,8 @@ struct chela_kv {
     void (*list)(struct chela_inst *, const struct chela_key *);
     void (*blob_put)(struct chela_inst *, const struct chela_key *);
     void (*blob_get)(struct chela_inst *, const struct chela_key *);
+    void (*index)(struct chela_inst *, const struct chela_index *);
+    void (*search)(struct chela_inst *, const struct chela_search *);
 };
 
 #endif

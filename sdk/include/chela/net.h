@@ -23,7 +23,9 @@ enum {
     CHELA_NO_REDIRECT =
         1, /* don't follow redirects (by default up to 5, secrets only to their hosts) */
     CHELA_PUBLIC =
-        2 /* refuse private, loopback, link-local and metadata addresses, after resolution */
+        2, /* refuse private, loopback, link-local and metadata addresses, after resolution */
+    CHELA_HEAD = 4 /* SSE, LINES: as soon as the head of a 2xx answer is there, an http event with
+                      the name "" and the headers, before all others */
 };
 
 /*
@@ -39,11 +41,15 @@ struct chela_http {
     struct chela_pairs headers;
 };
 
-/* status of the answer. id: of an SSE event, "" = none. */
+/* status of the answer. id: of an SSE event, "" = none; retry_ms: the time to wait before
+ * connecting anew that the server asked for last, 0 = it didn't. headers: of a CHELA_HEAD event
+ * only. */
 struct chela_http_event {
     struct chela_head h;
     uint32_t status, zero;
     struct chela_str name, data, id;
+    uint64_t retry_ms;
+    struct chela_pairs headers;
 };
 
 /* Opens a WebSocket (ws, wss). Events until done: OPEN, then messages, then CLOSE. */

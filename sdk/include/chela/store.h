@@ -13,8 +13,8 @@
  * statements: name = name; value = "FLAGS|PARAMETERS|RESULTS|SQL". Their position is their number.
  * FLAGS: H hot, W writes, 1 must touch exactly one row (else CONFLICT), X crosses partitions.
  * PARAMETERS and RESULTS: a letter each: i int64, t text, b bytes, r real, s search words (any
- * text; the driver turns it into its engine's query; no word: no row). Any may be NULL. In SQL, $1
- * is the partition unless X.
+ * text; the driver turns it into its engine's query for all of them; no word: no row), a the same
+ * for any of them. Any may be NULL. In SQL, $1 is the partition unless X.
  *
  * migrations: in order, each applied once, ever; value = SQL.
  *
