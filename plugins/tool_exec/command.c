@@ -5,7 +5,9 @@
 #include "command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,17 +92,19 @@ static int read_directory(const char *wanted, const char *workspace, struct comm
 int command_read(json_object *arguments, const char *workspace, struct command *ret, char *error,
                  size_t size)
 {
-    struct command c = {.pty = chela_json_bool(arguments, "pty", true)};
+    struct command c = {.pty = chela_json_bool(arguments, "pty", true),
+                        .background = chela_json_bool(arguments, "background", false)};
     size_t n = 0;
     c.line = chela_json_string(arguments, "command", &n);
-    c.timeout_s = chela_json_int(arguments, "timeoutSeconds", 0);
+    c.timeout_s = chela_json_int(arguments, "timeout", 0);
+    c.yield_ms = chela_json_int(arguments, "yieldMs", -1);
     c.environment = chela_json_object(arguments, "env");
     if (!c.line || n == 0 || n > LONGEST_LINE || strlen(c.line) != n) {
         snprintf(error, size, "command must be a text of 1 to %d bytes without NUL", LONGEST_LINE);
         return -1;
     }
     if (c.timeout_s < 0 || c.timeout_s > LONGEST_TIMEOUT_S) {
-        snprintf(error, size, "timeoutSeconds must be between 0 and %d", LONGEST_TIMEOUT_S);
+        snprintf(error, size, "timeout must be between 0 and %d", LONGEST_TIMEOUT_S);
         return -1;
     }
     if ((c.environment && check_environment(c.environment, error, size) < 0) ||
@@ -161,30 +165,47 @@ const char *command_resolve(void *context, const char *name)
 
 /* ---- what an approval binds ---- */
 
-static void put_file(FILE *out, const char *path)
+enum { HASHED_MOST = 8 << 20 };
+
+/* The bytes of a file that somebody of this user might change; a larger one is known by its times.
+ */
+static void put_hash(FILE *out, const char *path)
 {
-    struct stat st;
-    if (stat(path, &st) == 0)
-        fprintf(out, "%s %llu:%llu %lld %lld.%09ld\n", path, (unsigned long long)st.st_dev,
-                (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
-                st.st_mtim.tv_nsec);
-    else
-        fprintf(out, "%s is not there\n", path);
+    unsigned char digest[EVP_MAX_MD_SIZE], piece[65536];
+    unsigned length = 0;
+    ssize_t n = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    EVP_MD_CTX *hash = EVP_MD_CTX_new();
+    if (!hash)
+        abort();
+    EVP_DigestInit_ex(hash, EVP_sha256(), NULL);
+    while (fd >= 0 && (n = read(fd, piece, sizeof piece)) > 0)
+        EVP_DigestUpdate(hash, piece, (size_t)n);
+    EVP_DigestFinal_ex(hash, digest, &length);
+    EVP_MD_CTX_free(hash);
+    if (fd >= 0)
+        close(fd);
+    for (unsigned i = 0; fd >= 0 && n == 0 && i < length; i++)
+        fprintf(out, "%02x", digest[i]);
 }
 
-char *command_binding(const struct command *c, const struct risk_result *risk)
+static void put_file(FILE *out, const char *directory, const char *path)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *out = memory(&text, &n);
-    fprintf(out, "%s\n%s\n%d %lld\n", c->line, c->directory, c->pty, c->timeout_s);
-    if (c->environment)
-        fprintf(out, "%s\n", chela_json_text(c->environment, NULL));
-    for (size_t i = 0; i < risk->count; i++)
-        if (risk->commands[i].path)
-            put_file(out, risk->commands[i].path);
-    fclose(out);
-    return text;
+    char joined[2 * PATH_MAX], real[PATH_MAX];
+    struct stat st;
+    snprintf(joined, sizeof joined, path[0] == '/' ? "%.0s%s" : "%s/%s", directory, path);
+    if (!realpath(joined, real) || stat(real, &st) != 0) {
+        fprintf(out, "%s is not there\n", joined);
+        return;
+    }
+    fprintf(out, "%s -> %s %llu:%llu %lld %lld.%09ld %lld.%09ld ", joined, real,
+            (unsigned long long)st.st_dev, (unsigned long long)st.st_ino, (long long)st.st_size,
+            (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec,
+            st.st_ctim.tv_nsec);
+    if (S_ISREG(st.st_mode) && st.st_size <= HASHED_MOST &&
+        (st.st_uid != 0 || access(real, W_OK) == 0))
+        put_hash(out, real);
+    fputc('\n', out);
 }
 
 /* Programs that run what they are given: a rule for one of them would be a rule for everything. */
@@ -203,20 +224,57 @@ static bool is_interpreter(const char *name)
     return false;
 }
 
+/* The script of an interpreter, or whatever else of its words is a file: as much its program as the
+ * interpreter is. */
+static void put_operands(FILE *out, const char *directory, const struct risk_command *c)
+{
+    struct stat st;
+    char joined[2 * PATH_MAX];
+    for (size_t i = 1; i < c->count && i < 64; i++) {
+        const char *word = c->words[i].text;
+        if (!word || !*word || strlen(word) >= PATH_MAX)
+            continue;
+        snprintf(joined, sizeof joined, word[0] == '/' ? "%.0s%s" : "%s/%s", directory, word);
+        if (stat(joined, &st) == 0 && S_ISREG(st.st_mode))
+            put_file(out, directory, word);
+    }
+}
+
+char *command_binding(const struct command *c, const struct risk_result *risk, const char *more)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = memory(&text, &n);
+    fprintf(out, "%s\n%s\n%d %d %lld\n%s\n", c->line, c->directory, c->pty, c->background,
+            c->timeout_s, more);
+    if (c->environment)
+        fprintf(out, "%s\n", chela_json_text(c->environment, NULL));
+    for (size_t i = 0; i < risk->count; i++) {
+        const struct risk_command *one = &risk->commands[i];
+        if (one->path)
+            put_file(out, c->directory, one->path);
+        if (one->words && one->count > 0 && one->words[0].text &&
+            (!one->name || is_interpreter(one->name)))
+            put_operands(out, c->directory, one);
+    }
+    fclose(out);
+    return text;
+}
+
 char *command_kind(const struct risk_result *risk)
 {
     char *text = NULL;
     size_t n = 0;
     bool offered = risk->understood && risk->level != RISK_HIGH && risk->count > 0;
     FILE *out = memory(&text, &n);
-    fputs("exec", out);
     for (size_t i = 0; i < risk->count; i++) {
         const struct risk_command *c = &risk->commands[i];
-        offered =
-            offered && c->path && c->name && !is_interpreter(c->name) && c->redirection_count == 0;
-        fprintf(out, "%s %s", i ? " ;" : "", c->path ? c->path : "");
+        offered = offered && c->path && c->path[0] == '/' && c->name && !is_interpreter(c->name) &&
+                  c->redirection_count == 0 && c->assignment_count == 0;
+        fprintf(out, "%s%s", i ? "\n" : "", c->path ? c->path : "");
         for (size_t k = 1; k < c->count; k++) {
-            offered = offered && c->words[k].text;
+            /* a newline in a word would read as another command */
+            offered = offered && c->words[k].text && !strchr(c->words[k].source, '\n');
             fprintf(out, " %s", c->words[k].source);
         }
     }

@@ -12,10 +12,10 @@
 
 struct command {
     const char *line, *directory; /* directory: absolute, below the workspace */
-    bool pty;
-    long long timeout_s;
-    json_object *environment; /* {"NAME": "value"} or NULL */
-    char *folder;             /* memory of directory */
+    bool pty, background;
+    long long timeout_s, yield_ms; /* yield_ms -1: as configured */
+    json_object *environment;      /* {"NAME": "value"} or NULL */
+    char *folder;                  /* memory of directory */
 };
 
 /* Reads the tool's arguments; 0, or -1 with a sentence in `error`. Borrows from `arguments`. */
@@ -33,13 +33,15 @@ const char *command_resolve(void *paths, const char *name);
 extern const char command_path[];
 
 /*
- * What an approval of this command holds on to: the line, the folder, and each program that it
- * names with the file that it is now (size, change time, inode). Equal texts: the same will run.
+ * What an approval of this command holds on to: the line, the folder, the environment, and each
+ * program and script that it names with the file that it is now (inode, size, times, and its bytes
+ * where it could be written). `more` is what else must be the same. Equal texts: the same will run.
  * Free it.
  */
-char *command_binding(const struct command *c, const struct risk_result *risk);
-/* What "always" would cover, or NULL where it may not be offered: high risk, interpreters, lines of
- * which not every word is known. Free it. */
+char *command_binding(const struct command *c, const struct risk_result *risk, const char *more);
+/* What "always" would cover: each simple command on a line, its resolved program and its words.
+ * NULL where it may not be offered: high risk, interpreters, redirections, lines of which not every
+ * word is known. Free it. */
 char *command_kind(const struct risk_result *risk);
 /* What exactly will run, for the person who is asked. Free it. */
 char *command_summary(const struct command *c);

@@ -54,7 +54,7 @@ struct risk_command {
     const struct risk_word *words; /* name and arguments, assignments left out */
     size_t count;
     const struct risk_redirection *redirections;
-    size_t redirection_count;
+    size_t redirection_count, assignment_count;
     const char *name; /* the program as the table knows it ("ls" for /bin/ls); NULL: not known */
     const char
         *path; /* what the resolve function said, or the name if it has a slash; may be NULL */

@@ -382,6 +382,7 @@ static void attach_redirections(struct run *run, const struct command *command)
     }
     entry->redirections = list;
     entry->redirection_count = count;
+    entry->assignment_count = command->assignment_count;
 }
 
 /* Raises the last entry and the whole line. */

@@ -1,0 +1,1 @@
+PKG_CHECK_MODULES([VTERM], [vterm >= 0.1])
