@@ -61,7 +61,9 @@ static void hand_over(struct assembly *a)
 {
     struct prompt *p = a->p;
     const struct transcript *t = p->transcript;
-    p->tools = toolplan_get(p->job->agent);
+    p->tools =
+        toolplan_with_client(toolplan_get(p->job->agent),
+                             chela_json_array(message_wishes(p->job->message), "clientTools"));
     p->tokens = tokens_of(p->system, strlen(p->system)) + p->tools->tokens;
     if (t) {
         p->tokens += transcript_tokens(t, 0) + tokens_of(t->summary, strlen(t->summary));
@@ -243,7 +245,7 @@ static void loaded(void *owner, struct transcript *t, const struct error *e)
         repair(t);
         for (size_t i = 0; i < chela_json_length(j->fresh); i++) {
             struct json_object *m = chela_json_at(j->fresh, i);
-            transcript_append(t, t->last + 1, "user",
+            transcript_append(t, t->last + 1, job_fresh_role(m),
                               chela_json_text(chela_json_get(m, "content"), NULL), NULL);
         }
     }

@@ -135,6 +135,12 @@ struct json_object *message_wishes(const struct message *m)
     return chela_json_object(m->extra, "request");
 }
 
+const char *job_fresh_role(struct json_object *fresh)
+{
+    const char *role = chela_json_string(fresh, "role", NULL);
+    return role ? role : "user";
+}
+
 void job_add_inbox(struct job *j, const char *id)
 {
     j->inbox = xrealloc(j->inbox, (j->inbox_count + 1) * sizeof *j->inbox);

@@ -31,7 +31,8 @@ struct message {
     char *text, *reply_to, *quote;
     struct json_object *media; /* [{"name","hash","mime","size"}] */
     struct json_object *extra; /* object; "request" holds a client's wishes: model, thinking,
-                                  queueMode, timeoutMs, extraSystemPrompt, runId */
+                                  queueMode, timeoutMs, extraSystemPrompt, runId, and of
+                                  HTTP clients (gateway/api_input.h) clientTools, history */
     uint64_t at;               /* seconds since 1970 */
 };
 
@@ -58,14 +59,15 @@ struct job {
     struct message *message; /* the one that it answers (the newest if several were collected) */
     char **inbox;            /* ids of all inbox rows that it consumes */
     unsigned inbox_count;
-    struct json_object *fresh; /* array of {"content": parts, "inbox": id}: the user messages to add
-                                  to the transcript */
+    struct json_object *fresh; /* array of {"content": parts, "inbox": id, "role"?}: the messages to
+                                  add to the transcript; without a role a user's */
     bool recovered;            /* found again after a restart */
     bool collect;              /* may share a turn with what waits beside it */
     uint64_t accepted_ms;      /* clock_ticks_ms */
 };
 
 void job_free(struct job *j);
+const char *job_fresh_role(struct json_object *fresh); /* "user", "assistant", "tool" */
 void job_add_inbox(struct job *j, const char *id);
 /* Takes the job: starts it, queues it, steers it into the running turn or collects it, by the
  * queue's mode. */

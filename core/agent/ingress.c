@@ -190,6 +190,26 @@ static void remember_unmentioned(const struct arrival *a)
     free(map_set(&unmentioned, a->session, buf_take(&clean)));
 }
 
+/* What a client says was said before, where it keeps the conversation itself. */
+static struct json_object *fresh_history(const struct message *m)
+{
+    struct json_object *list = chela_json_new_array(),
+                       *history = chela_json_array(message_wishes(m), "history");
+    for (size_t i = 0; i < chela_json_length(history); i++) {
+        struct json_object *from = chela_json_at(history, i);
+        const char *role = chela_json_string(from, "role", NULL);
+        struct json_object *content = chela_json_array(from, "content");
+        bool known = role && (strcmp(role, "user") == 0 || strcmp(role, "assistant") == 0 ||
+                              strcmp(role, "tool") == 0);
+        if (!known || !content)
+            continue;
+        struct json_object *o = chela_json_push_object(list);
+        chela_json_put_text(o, "role", role);
+        chela_json_put(o, "content", json_object_get(content));
+    }
+    return list;
+}
+
 static struct job *make_job(struct arrival *a, const char *before)
 {
     struct job *j = xcalloc(1, sizeof *j);
@@ -199,7 +219,14 @@ static struct job *make_job(struct arrival *a, const char *before)
     j->message = a->m;
     a->m = NULL;
     job_add_inbox(j, a->id);
-    j->fresh = chela_json_new_array();
+    j->fresh = fresh_history(j->message);
+    if (chela_json_bool(message_wishes(j->message), "historyOnly", false) &&
+        chela_json_length(j->fresh) > 0) {
+        struct json_object *last = chela_json_at(j->fresh, chela_json_length(j->fresh) - 1);
+        chela_json_put_text(last, "inbox", a->id);
+        j->accepted_ms = clock_ticks_ms();
+        return j;
+    }
     struct json_object *o = chela_json_push_object(j->fresh);
     chela_json_put(o, "content", ingress_content(j->message, before));
     chela_json_put_text(o, "inbox", a->id);

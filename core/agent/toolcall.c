@@ -324,6 +324,17 @@ static void prepare(struct call *c)
         call_begin(c->tool->instance, CHELA_FN_TOOL_PREPARE, &a, PREPARE_MS, 0, &prepare_ops, c);
 }
 
+/* The client runs it, and answers in its next request; the turn ends behind this batch. Its own
+ * state is FAILED, since it never was EXECUTING here; its result is no error. */
+static void call_hand_over(struct call *c)
+{
+    free(c->text);
+    c->text =
+        xstrdup("Handed to the client, which runs it; its result comes with the next message.");
+    c->stop_after = true;
+    call_finish(c, CALL_FAILED);
+}
+
 void call_begin_flow(struct call *c)
 {
     struct json_object *o = chela_json_new_object(), *arguments = NULL;
@@ -338,6 +349,8 @@ void call_begin_flow(struct call *c)
         call_fail(c, "%s", c->wrong);
     else if (!c->tool)
         call_fail(c, "Tool not found: %s", c->name);
+    else if (!c->tool->instance)
+        call_hand_over(c);
     else if (c->found == CALL_EXECUTING && !c->tool->repeatable && !c->tool->reads_only)
         call_fail(c, "Interrupted by a restart while it ran: the outcome is unknown. It was not "
                      "run again.");

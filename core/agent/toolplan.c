@@ -139,6 +139,28 @@ struct tool_plan *toolplan_get(const char *agent)
     return c->plan;
 }
 
+struct tool_plan *toolplan_with_client(struct tool_plan *p, struct json_object *list)
+{
+    if (chela_json_length(list) == 0)
+        return p;
+    struct toolset *theirs = toolset_of_client(list);
+    struct tool_plan *own = xcalloc(1, sizeof *own);
+    own->refs = 1;
+    own->agent = xstrdup(p->agent);
+    own->revision = p->revision;
+    for (unsigned i = 0; i < theirs->count; i++)
+        if (!theirs->tools[i].broken && !toolplan_find(own, theirs->tools[i].name))
+            add(own, &theirs->tools[i]);
+    for (unsigned i = 0; i < p->count; i++)
+        if (!toolset_find(theirs, p->tools[i]->name))
+            add(own, p->tools[i]);
+    qsort(own->tools, own->count, sizeof *own->tools, by_sort_key);
+    make_pairs(own);
+    toolset_release(theirs);
+    toolplan_release(p);
+    return own;
+}
+
 void toolplan_release(struct tool_plan *p)
 {
     if (!p || --p->refs)
@@ -194,6 +216,8 @@ const struct tool *toolplan_resolve(struct tool_plan **plan, const char *name)
 
 bool toolplan_current(const struct tool *t)
 {
+    if (!t->instance)
+        return true;
     if (instance_state(t->instance) != INSTANCE_RUNNING)
         return false;
     struct toolset *s = toolset_get(t->instance);

@@ -27,6 +27,9 @@ struct tool_plan {
 
 /* The plan for an agent; the same object as long as nothing changes. */
 struct tool_plan *toolplan_get(const char *agent);
+/* A plan with a client's own tools in it, in whose place ours of the same name step back. Takes
+ * over p; the same p if the list is empty. */
+struct tool_plan *toolplan_with_client(struct tool_plan *p, struct json_object *list);
 void toolplan_release(struct tool_plan *p); /* NULL is fine */
 const struct tool *toolplan_find(const struct tool_plan *p, const char *name);
 /* A tool that is published but not in the plan because it is deferred (policy is asked again), with

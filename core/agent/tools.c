@@ -127,6 +127,25 @@ static struct toolset *toolset_make(struct instance *in, const struct published 
     return s;
 }
 
+struct toolset *toolset_of_client(struct json_object *list)
+{
+    struct toolset *s = xcalloc(1, sizeof *s);
+    size_t count = chela_json_length(list);
+    s->refs = 1;
+    s->tools = xcalloc(count ? count : 1, sizeof *s->tools);
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *about = chela_json_at(list, i);
+        size_t name_n = 0, n = 0;
+        const char *name = chela_json_string(about, "name", &name_n);
+        const char *text = chela_json_text(about, &n);
+        struct chela_pair item = {chela_sn(name ? name : "", name_n), chela_sn(text, n)};
+        struct tool *t = &s->tools[s->count++];
+        t->set = s;
+        tool_read(t, &item);
+    }
+    return s;
+}
+
 void toolset_ref(struct toolset *s)
 {
     s->refs++;

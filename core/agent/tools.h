@@ -18,7 +18,7 @@ enum tool_risk { RISK_LOW, RISK_MEDIUM, RISK_HIGH };
 
 struct tool {
     struct toolset *set;
-    struct instance *instance;
+    struct instance *instance; /* NULL: the client's own (toolset_of_client) */
     const char *name, *description, *sort_key, *group;
     char *definition; /* JSON {"name","description","parameters"}: what a model sees */
     char hash[65];    /* of the manifest's bytes */
@@ -42,6 +42,9 @@ struct toolset {
 struct toolset *toolset_get(struct instance *in);
 void toolset_ref(struct toolset *s);
 void toolset_release(struct toolset *s);
+/* Tools that a client of the gateway runs itself, for one turn: their instance is NULL. list:
+ * [{"name","description","parameters"}]; never NULL. */
+struct toolset *toolset_of_client(struct json_object *list);
 /* Tool of that name in a set, or NULL. */
 const struct tool *toolset_find(const struct toolset *s, const char *name);
 

@@ -29,6 +29,7 @@ static void turn_free(struct turn *t)
     json_object_put(t->blobs_wanted);
     json_object_put(t->batch_parts);
     json_object_put(t->content);
+    json_object_put(t->handed);
     reply_free(t->reply);
     free(t->model);
     free(t->stop);
@@ -134,7 +135,8 @@ static void start_clock(struct turn *t)
 static void commit_start(struct turn *t)
 {
     struct transcript *x = t->transcript;
-    unsigned count = x->count - t->prompt->first, said = 0;
+    unsigned count = x->count - t->prompt->first;
+    size_t fresh = chela_json_length(t->job->fresh);
     struct journal_message *rows = xcalloc(count ? count : 1, sizeof *rows);
     for (unsigned i = 0; i < count; i++) {
         const struct entry *e = &x->entries[t->prompt->first + i];
@@ -142,10 +144,9 @@ static void commit_start(struct turn *t)
         rows[i].role = entry_role_name(e->role);
         rows[i].body = e->body;
         rows[i].at = clock_now_ms();
-        if (e->role == ENTRY_USER) {
-            struct json_object *fresh = chela_json_at(t->job->fresh, said++);
-            rows[i].inbox = chela_json_string(fresh, "inbox", NULL);
-        }
+        if (count - i <= fresh) /* repairs stand before them */
+            rows[i].inbox =
+                chela_json_string(chela_json_at(t->job->fresh, fresh - (count - i)), "inbox", NULL);
     }
     t->pending++;
     journal_run_start(t->journal, t->job->agent, t->prompt->tools->revision, rows, count,

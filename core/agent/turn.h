@@ -61,6 +61,7 @@ struct turn {
     struct error failure;
     struct json_object *batch_parts; /* results of a batch that was aborted */
     struct json_object *content;     /* of the final answer */
+    struct json_object *handed;      /* calls for the client to run, [{"id","name","arguments"}] */
     struct usage last_usage;         /* of the last model call */
 };
 

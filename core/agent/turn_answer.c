@@ -152,7 +152,7 @@ static unsigned take_steered(struct turn *t, struct journal_message **rows, unsi
         for (size_t i = 0; i < chela_json_length(j->fresh); i++) {
             struct json_object *m = chela_json_at(j->fresh, i);
             *rows = xrealloc(*rows, (count + 1) * sizeof **rows);
-            turn_append(t, "user", chela_json_text(chela_json_get(m, "content"), NULL),
+            turn_append(t, job_fresh_role(m), chela_json_text(chela_json_get(m, "content"), NULL),
                         &(*rows)[count]);
             (*rows)[count++].inbox = chela_json_string(m, "inbox", NULL);
         }
@@ -250,6 +250,24 @@ void turn_run_batch(struct turn *t, const struct batch_call *calls, unsigned cou
 
 /* ---- the answer ---- */
 
+/* Calls of the client's own tools: it runs them, and this turn ends with them. */
+static void note_handed(struct turn *t, const struct taken_calls *c)
+{
+    json_object_put(t->handed);
+    t->handed = NULL;
+    for (unsigned i = 0; i < c->count; i++) {
+        const struct tool *tool = toolplan_find(t->prompt->tools, c->calls[i].name);
+        if (!tool || tool->instance || c->calls[i].wrong)
+            continue;
+        if (!t->handed)
+            t->handed = chela_json_new_array();
+        struct json_object *o = chela_json_push_object(t->handed);
+        chela_json_put_text(o, "id", c->ids[i]);
+        chela_json_put_text(o, "name", c->calls[i].name);
+        chela_json_put_text(o, "arguments", c->arguments[i]);
+    }
+}
+
 static void tell_usage(const struct turn *t, const struct model_answer *a)
 {
     struct json_object *o = usage_json(&a->usage, t->cost);
@@ -298,6 +316,7 @@ void turn_answer(struct turn *t, struct model_answer *a)
         turn_append(t, "assistant", chela_json_text(content, NULL), &row);
         turn_fill_usage(t, &row);
         commit_reply(t, &row, &calls);
+        note_handed(t, &calls);
         runs_move(t->run, TURN_TOOL_EXECUTION);
         turn_run_batch(t, calls.calls, calls.count);
     } else if (strcmp(a->stop, "pause") == 0 || !list_empty(&t->run->steered)) {

@@ -141,6 +141,8 @@ static const char *stop_reason(const struct turn *t, enum turn_state s)
                                                                                 : "aborted";
     if (s == TURN_FAILED)
         return "error";
+    if (t->handed)
+        return "tool_calls";
     return t->stop && strcmp(t->stop, "length") == 0 ? "length" : "stop";
 }
 
@@ -206,6 +208,9 @@ static struct json_object *result_of(const struct turn *t, enum turn_state s)
         chela_json_put_string(agent, "provider", t->model, (size_t)(slash - t->model));
     chela_json_put_text(agent, "model", slash ? slash + 1 : t->model);
     chela_json_put(agent, "usage", usage_json(&t->usage, t->cost));
+    chela_json_put_text(meta, "stopReason", stop_reason(t, s));
+    if (t->handed && s == TURN_DONE)
+        chela_json_put(meta, "pendingToolCalls", json_object_get(t->handed));
     return o;
 }
 

@@ -78,6 +78,9 @@ struct json_object *turn_params(const struct turn *t)
         chela_json_put_text(p, "thinking", thinking);
     if (t->closing && t->prompt->tools->count && !t->no_tools)
         chela_json_put_text(p, "tool_choice", "none");
+    const char *choice = chela_json_string(wishes, "toolChoice", NULL);
+    if (choice && t->steps == 0 && !t->closing && t->prompt->tools->count && !t->no_tools)
+        chela_json_put_text(p, "tool_choice", choice);
     chela_json_put_text(p, "session",
                         t->transcript->id && *t->transcript->id ? t->transcript->id
                                                                 : t->job->session);

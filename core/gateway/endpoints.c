@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "gateway/api.h"
+#include "gateway/api_turn.h"
 #include "gateway/connection.h"
 #include "gateway/health.h"
 #include "gateway/limits.h"
@@ -25,6 +27,7 @@ static bool draining;
 void endpoints_open(void)
 {
     draining = false;
+    api_turn_open();
 }
 
 void endpoints_drain(void)
@@ -88,11 +91,14 @@ static void startupz(struct server_request *r)
     answer_json(r, health_ready() && !draining ? 200 : 503, o);
 }
 
-static bool bearer_ok(struct server_request *r)
+/* 0, or the refusal. */
+static int64_t secret_wanted(struct server_request *r, const struct server_head *head)
 {
-    const char *given = server_header(r, "authorization");
-    return !secret_is_set() ||
-           (given && strncmp(given, "Bearer ", 7) == 0 && secret_matches(given + 7));
+    unsigned wait = 0;
+    int status = auth_request(r, head, false, &wait);
+    if (status == 429)
+        server_refusal(r, wait, NULL);
+    return -(int64_t)status;
 }
 
 static void metrics(struct server_request *r)
@@ -248,12 +254,16 @@ static int64_t on_head(void *arg, struct server_request *r, const struct server_
     if (page && !get_or_head(head))
         return -405;
     if (page)
-        return page->secret && !bearer_ok(r) ? -401 : 0;
+        return page->secret ? secret_wanted(r, head) : 0;
+    const struct api_page *api = api_find(head);
+    if (api)
+        return api_head(api, r, head);
     if (!route_find(head, &route))
         return -404;
     if (!route.method_ok)
         return -405;
-    return route.secret && !bearer_ok(r) ? -401 : route.body_limit;
+    int64_t refused = route.secret ? secret_wanted(r, head) : 0;
+    return refused ? refused : route.body_limit;
 }
 
 static void on_request(void *arg, struct server_request *r, const struct server_head *head,
@@ -266,6 +276,8 @@ static void on_request(void *arg, struct server_request *r, const struct server_
         page->answer(r);
     else if (draining)
         answer_error(r, 503, "unavailable", "the gateway is shutting down");
+    else if (api_find(head))
+        api_request(api_find(head), r, body);
     else if (route_find(head, &route))
         route_request(&route, r, head, body);
     else

@@ -63,6 +63,11 @@ int gateway_open(struct error *e)
             "gateway.bind = \"%s\" would let everybody on the network in: set gateway.auth.mode to "
             "\"token\" or \"password\", or bind to \"loopback\"",
             bind);
+    if (settings_number(settings_now(), "gateway.hooks.enabled") &&
+        secret_matches(settings_text(settings_now(), "gateway.hooks.token")))
+        return error_set(e, CHELA_E_ARGS,
+                         "gateway.hooks.token is the gateway's own secret: set another one, or "
+                         "whoever may send a hook may do all");
     server = server_open(address, (uint16_t)port, &limits, &endpoints_handlers, NULL, e);
     if (!server)
         return -1;

@@ -69,6 +69,18 @@ static void check_range(const struct checking *c, const struct option_entry *ent
 
 /* ---- the server ---- */
 
+static void check_hooks(const struct checking *c)
+{
+    const char *token = settings_text(c->settings, "gateway.hooks.token");
+    if (!settings_number(c->settings, "gateway.hooks.enabled"))
+        return;
+    if (strlen(token) < 16)
+        complain(c, "gateway.hooks.token", "hooks want a token of at least 16 characters");
+    else if (strcmp(token, settings_text(c->settings, "gateway.auth.token")) == 0 ||
+             strcmp(token, settings_text(c->settings, "gateway.auth.password")) == 0)
+        complain(c, "gateway.hooks.token", "the hooks' token must not be the gateway's secret");
+}
+
 static void check_gateway(const struct checking *c)
 {
     const char *bind = settings_text(c->settings, "gateway.bind");
@@ -90,6 +102,7 @@ static void check_gateway(const struct checking *c)
                  "\"none\" is possible only with gateway.bind = "
                  "\"loopback\": everybody who reaches the port could give "
                  "orders");
+    check_hooks(c);
     if (strcmp(mode, "password") == 0 && !*settings_text(c->settings, "gateway.auth.password"))
         complain(c, "gateway.auth.mode", "\"password\" wants gateway.auth.password");
 }

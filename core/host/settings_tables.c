@@ -157,6 +157,14 @@ const struct chela_option settings_core_table[] = {
     N("gateway.body_limit", CHELA_SIZE, "20M", "largest body of a request"),
     N("gateway.frame_limit", CHELA_SIZE, "25M", "largest WebSocket message"),
     N("gateway.handshake_timeout", CHELA_DURATION, "10s", "how long a client may take to log in"),
+    N("gateway.http.openai", CHELA_BOOL, "false",
+      "/v1/chat/completions, /v1/responses, /v1/embeddings, /v1/models"),
+    N("gateway.http.anthropic", CHELA_BOOL, "false", "/v1/messages"),
+    N("gateway.http.ollama", CHELA_BOOL, "false", "/api/chat, /api/tags, /api/version"),
+    N("gateway.http.tools", CHELA_BOOL, "false", "/tools/invoke"),
+    N("gateway.http.max_turns", CHELA_INT, "16", "turns by HTTP at the same time"),
+    N("gateway.hooks.enabled", CHELA_BOOL, "false", "/hooks/wake, /hooks/agent"),
+    SECRET("gateway.hooks.token", "what hooks show; another one than the gateway's"),
     N("gateway.drain_timeout", CHELA_DURATION, "30s", "how long a stop waits for running turns"),
 
     /* the way out */

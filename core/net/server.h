@@ -63,6 +63,9 @@ const char *server_header(struct server_request *r, const char *name);
 /* All headers, names in lower case. */
 void server_each_header(struct server_request *r,
                         void (*each)(void *arg, const char *name, const char *value), void *arg);
+/* For `head`, before it refuses: what the answer says beside its status. body: JSON text or NULL
+ * (copied); retry_after: seconds, 0 = no such header. */
+void server_refusal(struct server_request *r, unsigned retry_after, const char *body);
 /* Free to use by the handler. */
 void server_set_data(struct server_request *r, void *data);
 void *server_data(struct server_request *r);

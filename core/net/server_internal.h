@@ -108,7 +108,9 @@ struct server_request {
     void *gone_arg;
     struct buf body;
     uint64_t body_limit, swallowed;
-    unsigned status; /* of the refusal, or of the answer */
+    unsigned status;      /* of the refusal, or of the answer */
+    unsigned retry_after; /* of the refusal, seconds */
+    char *refusal;        /* its body, or NULL */
     struct MHD_Response *response;
     struct server_stream *stream;
     struct server_socket *socket;

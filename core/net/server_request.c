@@ -42,12 +42,27 @@ void *server_request_line(void *cls, const char *uri, struct MHD_Connection *mhd
 
 /* Answers that the server gives itself. */
 
+void server_refusal(struct server_request *r, unsigned retry_after, const char *body)
+{
+    free(r->refusal);
+    r->refusal = xstrdup(body);
+    r->retry_after = retry_after;
+}
+
 static enum MHD_Result refuse_now(struct server_request *r, struct MHD_Connection *mhd)
 {
     struct chela_pairs none = {0};
-    struct MHD_Response *response = server_response(
-        MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT), NULL, none);
+    size_t n = r->refusal ? strlen(r->refusal) : 0;
+    struct MHD_Response *response =
+        server_response(MHD_create_response_from_buffer(n, r->refusal, MHD_RESPMEM_MUST_COPY),
+                        n ? "application/json; charset=utf-8" : NULL, none);
     MHD_add_response_header(response, "Connection", "close");
+    if (r->status == 401)
+        MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+    if (r->retry_after) {
+        CLEANUP(freep) char *seconds = xprintf("%u", r->retry_after);
+        MHD_add_response_header(response, "Retry-After", seconds);
+    }
     if (r->status == 426)
         MHD_add_response_header(response, "Sec-WebSocket-Version", "13");
     server_phase(r->connection, SERVER_ANSWER);
@@ -217,6 +232,7 @@ void server_request_free(struct server_request *r)
     buf_free(&r->body);
     free(r->block);
     free(r->uri);
+    free(r->refusal);
     free(r);
 }
 
