@@ -196,6 +196,7 @@ void reply_free(struct reply *r)
     free(r->session);
     free(r->agent);
     message_free(r->message);
+    free(r->draft);
     free(r->text);
     json_object_put(r->media);
     json_object_put(r->extra);

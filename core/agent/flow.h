@@ -124,6 +124,7 @@ void turn_begin(struct plan *p);
 struct reply {
     char *run, *session, *agent;
     struct message *message; /* where it goes: channel, account, chat, thread, reply_to */
+    char *draft;             /* id of the message that shows the draft, or NULL: it is edited */
     char *text;              /* Markdown; "" or NO_REPLY: nothing is sent */
     struct json_object *media;
     struct json_object *extra; /* for clients: usage, model, stop reason */

@@ -1,5 +1,5 @@
 /*
- * The outbox beside what flow.h says of it: what a crash left, notices, typing. The pieces of a
+ * The outbox beside what flow.h says of it: what a crash left, notices. The pieces of a
  * reply go out one at a time for each chat, in order.
  */
 #ifndef AGENT_OUTBOX_H
@@ -22,7 +22,6 @@ void outbox_resume(const struct outbox_left *l);
 /* A text that is no turn's reply (a command's answer, a question for permission); not stored.
  * buttons: [{"label","value"}] or NULL. Nothing if the channel sends nothing. */
 void outbox_notice(const struct message *m, const char *text, struct json_object *buttons);
-void outbox_typing(const struct message *m, bool on);
 unsigned outbox_waiting(void);
 void outbox_reset(void);
 

@@ -24,7 +24,7 @@ enum { RESUMES_MOST = 3 };
 
 struct found {
     struct link link;
-    char *run, *session, *agent, *key, *body, *state;
+    char *run, *session, *agent, *key, *body, *state, *draft;
     uint32_t send_class;
     uint64_t at;
     unsigned received;         /* how often it was begun */
@@ -55,6 +55,7 @@ static void found_free(struct found *f)
     free(f->key);
     free(f->body);
     free(f->state);
+    free(f->draft);
     json_object_put(f->calls);
     message_free(f->message);
     free(f);
@@ -118,6 +119,18 @@ static struct message *parse_message(const char *body)
 
 /* ---- a run that had begun ---- */
 
+/* The message that shows the run's draft is edited on. */
+static void keep_draft(struct found *f, struct json_object *chunk, const char *state)
+{
+    const char *key = chela_json_string(chunk, "key", NULL);
+    const char *external = chela_json_string(chunk, "external", NULL);
+    size_t n = key ? strlen(key) : 0;
+    if (n < 6 || strcmp(key + n - 6, ".draft") != 0 || !state || strcmp(state, "SENT") != 0)
+        return;
+    free(f->draft);
+    f->draft = xstrdup(external);
+}
+
 static void trace_row(void *owner, const struct journal_row *row)
 {
     struct found *f = owner;
@@ -135,6 +148,8 @@ static void trace_row(void *owner, const struct journal_row *row)
     } else if (strcmp(kind, "attempt") == 0) {
         int64_t number = chela_json_int(o, "number", 0);
         f->attempts = number > f->attempts ? number : f->attempts;
+    } else if (strcmp(kind, "chunk") == 0) {
+        keep_draft(f, o, state);
     } else if (strcmp(kind, "inbox") == 0) {
         message_free(f->message);
         f->message = message_from_json(chela_json_object(o, "body"));
@@ -168,6 +183,8 @@ static void resume_run(struct found *f)
         j->message->extra = chela_json_new_object();
     chela_json_put(j->message->extra, "recovered", json_object_get(f->calls));
     chela_json_put_int(j->message->extra, "attempts", f->attempts);
+    if (f->draft)
+        chela_json_put_text(j->message->extra, "draft", f->draft);
     if (f->received > RESUMES_MOST)
         chela_json_put_bool(j->message->extra, "giveUp", true);
     j->fresh = chela_json_new_array();

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <support/json.h>
 
+#include "agent/draft.h"
 #include "agent/events.h"
 #include "agent/runs.h"
 #include "base/clock.h"
@@ -112,6 +113,7 @@ static void tell_text(struct stream *s, bool replace)
     }
     stream_agent(s->run, "assistant", data);
     buf_clear(&s->held);
+    draft_grow(s->draft);
 }
 
 void stream_flush(struct stream *s)

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 
+struct draft;
 struct json_object;
 struct run;
 
@@ -21,6 +22,7 @@ struct stream {
     struct buf thinking; /* likewise */
     size_t round;        /* length of run->text when the present model call began */
     bool scheduled;
+    struct draft *draft; /* told of each frame; the turn's, may be NULL */
     uint64_t timer;
 };
 

@@ -11,8 +11,10 @@
 
 #include "agent/agents.h"
 #include "agent/compaction.h"
+#include "agent/draft.h"
 #include "agent/events.h"
 #include "agent/models.h"
+#include "agent/typing.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -24,6 +26,8 @@ static void turn_free(struct turn *t)
 {
     journal_run_end(t->journal);
     stream_close(&t->stream);
+    typing_end(t->typing);
+    draft_free(t->draft);
     loop_timer_stop(t->timer);
     loop_timer_stop(t->clock_timer);
     json_object_put(t->blobs_wanted);
@@ -202,6 +206,11 @@ void turn_begin(struct plan *p)
     runs_set_owner(t->run, aborted, t);
     t->journal = journal_run_begin(t->job->session, t->job->run);
     runs_set_journal(t->run, t->journal);
+    t->typing = typing_begin(t->job->message);
+    t->draft = draft_open(
+        t->job->message, t->run, t->journal,
+        t->job->recovered ? chela_json_string(t->job->message->extra, "draft", NULL) : NULL);
+    t->stream.draft = t->draft;
     stream_lifecycle(t->job->run, "start", NULL);
     struct error e = {0};
     if (!t->transcript) {
@@ -290,6 +299,7 @@ static void end_aborted(struct turn *t)
     t->run->closing = true;
     runs_move(t->run, TURN_ABORTED);
     stream_flush(&t->stream);
+    draft_leave(t->draft);
     struct journal_message rows[1];
     unsigned count = 0;
     struct json_object *parts = t->transcript ? results_of_open_calls(t) : NULL;

@@ -24,6 +24,8 @@ struct turn {
     struct run *run;
     struct journal_run *journal;
     struct stream stream;
+    struct typing *typing; /* NULL: the channel shows none, as the draft */
+    struct draft *draft;
     unsigned pending; /* journal commits under way */
     bool over;        /* nothing more happens but their end */
     bool failed_store;

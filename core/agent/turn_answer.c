@@ -11,6 +11,7 @@
 #include "agent/events.h"
 #include "agent/models.h"
 #include "agent/turn.h"
+#include "agent/typing.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -229,6 +230,7 @@ static void batch_waiting(void *owner, unsigned count)
     struct turn *t = owner;
     t->run->waiting_approvals = count;
     turn_clock(t, count == 0);
+    typing_show(t->typing, count == 0);
 }
 
 static bool batch_interrupted(void *owner)

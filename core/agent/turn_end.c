@@ -6,8 +6,10 @@
 #include <string.h>
 #include <support/json.h>
 
+#include "agent/draft.h"
 #include "agent/events.h"
 #include "agent/turn.h"
+#include "agent/typing.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -89,6 +91,13 @@ static void prepared(void *owner, struct outbox_chunks *chunks)
         turn_tell_message(t, &row);
 }
 
+static void draft_settled(void *owner, const char *message)
+{
+    struct turn *t = owner;
+    t->reply->draft = xstrdup(message);
+    outbox_prepare(t->reply, prepared, t);
+}
+
 void turn_finish(struct turn *t, struct json_object *parts)
 {
     bool failed = t->failure.class != CHELA_OK;
@@ -119,7 +128,7 @@ void turn_finish(struct turn *t, struct json_object *parts)
     chela_json_put_text(r->extra, "session", t->job->session);
     chela_json_put_text(r->extra, "model", t->model);
     t->reply = r;
-    outbox_prepare(r, prepared, t);
+    draft_settle(t->draft, draft_settled, t);
 }
 
 static struct json_object *final_message(const struct turn *t, const char *text, size_t n)
@@ -244,6 +253,8 @@ static void give_title(struct turn *t)
 void turn_end(struct turn *t, enum turn_state s)
 {
     stream_flush(&t->stream);
+    typing_end(t->typing);
+    t->typing = NULL;
     tell_end(t, s);
     struct json_object *changed = chela_json_new_object();
     chela_json_put_text(changed, "key", t->job->session);

@@ -264,6 +264,7 @@ void child_type_write(struct buf *out, const struct plugin_type *t)
     add_text(&statics, t->channel.dialect);
     add_text(&statics, t->channel.platform);
     add_number(&statics, t->hook.points);
+    add_number(&statics, t->channel.edit_ms);
 
     CHELA_ARGS(child_type, a, 0);
     a.caps = t->iface.caps;
@@ -299,6 +300,7 @@ bool child_type_read(struct plugin_type *t, struct plugin *p, const struct child
     t->channel.dialect = next_text(&statics);
     t->channel.platform = next_text(&statics);
     t->hook.points = (uint32_t)next_number(&statics);
+    t->channel.edit_ms = next_number(&statics);
     while (slots.at < slots.from.n && !slots.bad)
         set_slot(t, next_number(&slots));
     return !options.bad && !slots.bad && !statics.bad && t->iface.type[0] != '\0';

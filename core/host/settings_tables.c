@@ -249,6 +249,9 @@ const struct chela_option settings_core_table[] = {
     N("messages.queue.debounce", CHELA_DURATION, "500ms", "quiet time before \"collect\" begins"),
     N("messages.queue.cap", CHELA_INT, "20", "most messages that wait"),
     CHOICE("messages.queue.drop", queue_drops, "summarize", "what happens beyond the cap"),
+    N("messages.drafts", CHELA_BOOL, "true",
+      "the answer grows in the chat, if its channel can edit"),
+    N("messages.typing", CHELA_BOOL, "true", "\"is typing\" is shown while a turn works"),
     ITEMS("messages.queue.by_channel", queue_channel_items, "other modes for some channels"),
 
     /* durability */

@@ -140,7 +140,7 @@ AT(client_message, text, 72);
 AT(client_message, extra, 88);
 AT(client_message, media, 104);
 
-SIZE(channel, 104);
+SIZE(channel, 112);
 AT(channel, size, 0);
 AT(channel, send_class, 4);
 AT(channel, can, 8);
@@ -156,6 +156,7 @@ AT(channel, typing, 72);
 AT(channel, find, 80);
 AT(channel, fetch, 88);
 AT(channel, client, 96);
+AT(channel, edit_ms, 104);
 
 SIZE(submit, 256);
 AT(submit, h, 0);

@@ -379,11 +379,23 @@ void journal_results(struct journal_run *r, const struct journal_message *m, uns
         add_messages(r, m, count);
 }
 
+static void add_chunk(const struct journal_run *r, const struct journal_chunk *c)
+{
+    struct json_object *o = chela_json_push_object(chunks);
+    chela_json_put_text(o, "key", c->key);
+    chela_json_put_text(o, "run", r->run);
+    chela_json_put_text(o, "session", r->session);
+    chela_json_put_text(o, "body", c->body);
+    chela_json_put_int(o, "class", c->send_class);
+    chela_json_put_text(o, "state", "SENDING");
+    chela_json_put_int(o, "at", (int64_t)clock_now_ms());
+}
+
 void journal_draft(struct journal_run *r, const struct journal_chunk *draft, journal_fn *fn,
                    void *owner)
 {
-    (void)draft;
-    commit(r, "draft", true, fn, owner);
+    if (commit(r, "draft", true, fn, owner))
+        add_chunk(r, draft);
 }
 
 void journal_final(struct journal_run *r, const struct journal_message *message,
@@ -395,16 +407,8 @@ void journal_final(struct journal_run *r, const struct journal_message *message,
     if (message)
         add_messages(r, message, 1);
     put_state(runs, "run", r->run, state);
-    for (unsigned i = 0; i < count; i++) {
-        struct json_object *o = chela_json_push_object(chunks);
-        chela_json_put_text(o, "key", c[i].key);
-        chela_json_put_text(o, "run", r->run);
-        chela_json_put_text(o, "session", r->session);
-        chela_json_put_text(o, "body", c[i].body);
-        chela_json_put_int(o, "class", c[i].send_class);
-        chela_json_put_text(o, "state", "SENDING");
-        chela_json_put_int(o, "at", (int64_t)clock_now_ms());
-    }
+    for (unsigned i = 0; i < count; i++)
+        add_chunk(r, &c[i]);
 }
 
 void journal_abort(struct journal_run *r, const struct journal_message *m, unsigned count,
@@ -421,9 +425,11 @@ void journal_chunk_state(const char *session, const char *run, const char *key, 
 {
     (void)session;
     (void)run;
-    (void)external;
-    if (commit(NULL, "chunk", send_class == CHELA_SEND_NEITHER, fn, owner))
-        put_state(chunks, "key", key, state);
+    if (!commit(NULL, "chunk", send_class == CHELA_SEND_NEITHER, fn, owner))
+        return;
+    put_state(chunks, "key", key, state);
+    if (fake_row(chunks, "key", key))
+        chela_json_put_text(fake_row(chunks, "key", key), "external", external);
 }
 
 /* ---- sessions ---- */

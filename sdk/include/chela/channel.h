@@ -29,7 +29,8 @@ enum {
     CHELA_CAN_REACT = 8,
     CHELA_CAN_TYPING = 16,
     CHELA_CAN_BUTTONS = 32,
-    CHELA_CAN_DRAFT = 64 /* shows a growing answer by `edit` of a draft before the final one */
+    CHELA_CAN_DRAFT = 64 /* shows a growing answer: extra.draft is true in the first send and in
+                            each edit of it (at most one in edit_ms); the final is an edit, too */
 };
 
 /*
@@ -87,6 +88,7 @@ struct chela_channel {
                  const struct chela_send *); /* [loop] call; done.text = id, or NOT_FOUND */
     void (*fetch)(struct chela_inst *, const struct chela_fetch *);           /* [loop] call */
     void (*client)(struct chela_inst *, const struct chela_client_message *); /* [loop] call */
+    uint64_t edit_ms; /* CHELA_CAN_DRAFT: least time between two drafts in a chat, 0 = 1 s */
 };
 
 #endif
