@@ -1,6 +1,7 @@
 # Anthropic's Messages API.
 plugin_LTLIBRARIES += %D%.la
-%C%_la_SOURCES = %D%/provider_anthropic.c %D%/request.c %D%/request.h
+%C%_la_SOURCES = %D%/provider_anthropic.c %D%/login.c %D%/login.h %D%/request.c \
+	%D%/request.h
 %C%_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 %C%_la_CFLAGS = $(PLUGIN_CFLAGS)
 %C%_la_LDFLAGS = $(PLUGIN_LINKFLAGS)

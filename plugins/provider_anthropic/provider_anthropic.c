@@ -9,21 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "login.h"
 #include "request.h"
-#include "support/json.h"
-#include "support/stream.h"
+#include "support/dialect.h"
+#include "support/models.h"
+
+static const struct chela_option auth_values[] = {
+    {"key", 0, 0, NULL, "a key of the API", NULL},
+    {"oauth", 0, 0, NULL, "a login: a bearer token that is renewed", NULL},
+    {NULL, 0, 0, NULL, NULL, NULL}};
 
 static const struct chela_option options[] = {
     {"base_url", CHELA_STRING, CHELA_URL, "https://api.anthropic.com",
      "where the service is, up to /v1/messages", NULL},
+    {"auth", CHELA_STRING, 0, "key", "what proves who asks", auth_values},
     {"api_key", CHELA_STRING, CHELA_SECRET | CHELA_RELOAD | CHELA_FOR_DEFAULT,
      "${ANTHROPIC_API_KEY}", "key, sent as x-api-key", NULL},
+    {"access_token", CHELA_STRING, CHELA_SECRET | CHELA_REVEAL, NULL,
+     "auth = \"oauth\": the first bearer token", NULL},
+    {"refresh_token", CHELA_STRING, CHELA_SECRET | CHELA_REVEAL, NULL,
+     "auth = \"oauth\": renews it; those that follow are kept in the store", NULL},
+    {"token_url", CHELA_STRING, 0, "https://console.anthropic.com/v1/oauth/token",
+     "auth = \"oauth\": where tokens are renewed", NULL},
+    {"client_id", CHELA_STRING, 0, NULL, "auth = \"oauth\": of the client that logged in", NULL},
+    {"lead", CHELA_STRING, CHELA_RELOAD, NULL, "a first block of the system prompt", NULL},
     {"models", CHELA_ITEMS, 0, NULL, "models of this instance; the well-known ones if absent",
      chela_model_items},
+    {"list_models", CHELA_BOOL, 0, "false", "the service is asked for its models at start", NULL},
     {"max_tokens", CHELA_INT, CHELA_RELOAD, "8192",
      "longest answer where the turn names none (the API needs one)", NULL},
     {"cache", CHELA_BOOL, CHELA_RELOAD, "true", "mark the prompt for Anthropic's prompt cache",
      NULL},
+    {"fine_grained", CHELA_BOOL, CHELA_RELOAD, "true",
+     "arguments of calls come as the model writes them, not once they are whole", NULL},
     {"version", CHELA_STRING, 0, "2023-06-01", "anthropic-version header", NULL},
     {"beta", CHELA_STRING, 0, NULL, "anthropic-beta header", NULL},
     {NULL, 0, 0, NULL, NULL, NULL},
@@ -37,58 +55,147 @@ static const struct chela_model known[] = {
     {"claude-sonnet-4-20250514", 200000, 64000, true, true, 3, 15, "claude-sonnet-4"},
 };
 
+static const struct chela_error_rule errors[] = {
+    {CHELA_IN_TEXT, "prompt is too long", CHELA_E_TOO_LONG},
+    {CHELA_IN_TEXT, "exceed context limit", CHELA_E_TOO_LONG},
+    {CHELA_IN_TEXT, "credit balance is too low", CHELA_E_QUOTA},
+    {CHELA_IN_CODE, "invalid_request_error", CHELA_E_ARGS},
+    {CHELA_IN_CODE, "authentication_error", CHELA_E_AUTH},
+    {CHELA_IN_CODE, "billing_error", CHELA_E_QUOTA},
+    {CHELA_IN_CODE, "permission_error", CHELA_E_AUTH},
+    {CHELA_IN_CODE, "not_found_error", CHELA_E_NOT_FOUND},
+    {CHELA_IN_CODE, "request_too_large", CHELA_E_TOO_LONG},
+    {CHELA_IN_CODE, "rate_limit_error", CHELA_E_RATE},
+    {CHELA_IN_CODE, "api_error", CHELA_E_NETWORK},
+    {CHELA_IN_CODE, "timeout_error", CHELA_E_TIMEOUT},
+    {CHELA_IN_CODE, "overloaded_error", CHELA_E_OVERLOADED},
+    {CHELA_IN_CODE, "exceed_context_size_error", CHELA_E_TOO_LONG},
+    {CHELA_IN_CODE, "server_error", CHELA_E_NETWORK},
+    {CHELA_IN_CODE, NULL, 0}};
+
+static int32_t open(struct chela_inst *in)
+{
+    if (login_used(in))
+        login_open(in);
+    return CHELA_OK;
+}
+
+static void close(struct chela_inst *in)
+{
+    login_close(in);
+}
+
+static void cancel(struct chela_inst *in, const struct chela_arg *a)
+{
+    login_cancel(in, a->h.call);
+}
+
+static void put_headers(struct chela_inst *in, struct chela_headers *h)
+{
+    chela_headers_open(h);
+    chela_headers_add(h, "anthropic-version", chela_option_text(in, "version"));
+    if (!login_used(in))
+        chela_headers_add(h, "x-api-key", chela_option_text(in, "api_key"));
+}
+
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
     chela_publish_models(in, known, sizeof known / sizeof known[0]);
+    if (login_used(in)) {
+        login_start(in);
+    } else if (chela_option_number(in, "list_models")) {
+        char url[2048];
+        struct chela_headers h;
+        put_headers(in, &h);
+        snprintf(url, sizeof url, "%s/v1/models?limit=1000", chela_option_text(in, "base_url").s);
+        chela_ask(in, 0, "GET", url, "", h.v, h.count);
+    }
     chela_end(in, a->h.call, CHELA_OK, "");
+}
+
+static void asked(struct chela_inst *in, struct chela_task *task, const struct chela_done *d,
+                  json_object *answer)
+{
+    json_object *data = chela_json_array(answer, "data"), *found = chela_json_new_array();
+    if (!login_done(in, task, d) && data) {
+        for (size_t i = 0; i < chela_json_length(data); i++)
+            chela_json_put_text(chela_json_push_object(found), "name",
+                                chela_json_string(chela_json_at(data, i), "id", NULL));
+        chela_publish_found(in, found, known, sizeof known / sizeof known[0]);
+    }
+    json_object_put(found);
 }
 
 /* ---- request ---- */
 
+static const struct chela_naming *naming(struct chela_inst *in)
+{
+    return login_used(in) ? &request_login_naming : &request_key_naming;
+}
+
+/* The anthropic-beta header: what the options ask for. */
+static void write_beta(struct chela_inst *in, char *out, size_t size)
+{
+    snprintf(out, size, "%s%s%s", login_used(in) ? "oauth-2025-04-20," : "",
+             chela_option_number(in, "fine_grained") ? "fine-grained-tool-streaming-2025-05-14,"
+                                                     : "",
+             chela_option_text(in, "beta").n ? chela_option_text(in, "beta").s : "");
+    size_t n = strlen(out);
+    if (n && out[n - 1] == ',')
+        out[n - 1] = '\0';
+}
+
+/* With a login the request may have to wait for a token, with all that it needs. */
+static void send_with_login(struct chela_inst *in, struct chela_stream *s, uint32_t decode,
+                            const char *url, const char *beta, char *body, size_t n)
+{
+    struct login_wait *wait = calloc(1, sizeof *wait);
+    char *both = malloc(strlen(url) + strlen(beta) + 2);
+    if (!wait || !both)
+        abort();
+    memcpy(both, url, strlen(url) + 1);
+    memcpy(both + strlen(url) + 1, beta, strlen(beta) + 1);
+    wait->stream = s;
+    wait->decode = decode;
+    wait->url = both;
+    wait->body = body;
+    wait->length = n;
+    put_headers(in, &wait->headers);
+    chela_headers_add(&wait->headers, "anthropic-beta", chela_s(both + strlen(url) + 1));
+    login_send(in, wait);
+}
+
 static void begin(struct chela_inst *in, const struct chela_begin *b)
 {
-    struct chela_stream *s = chela_stream_begin(in, b);
-    json_object *params = NULL;
-    chela_json_parse(b->params.s, (size_t)b->params.n, NULL, &params, NULL);
-    bool stream = chela_json_bool(params, "stream", true);
-    json_object_put(params);
-
-    char *body = NULL, url[2048];
-    size_t n = 0, count = 0;
-    FILE *out = open_memstream(&body, &n);
-    if (!out)
-        abort();
-    request_write(out, b, chela_option_number(in, "max_tokens"),
-                  chela_option_number(in, "cache") != 0, stream);
+    struct chela_stream *s = chela_stream_begin(in, b, naming(in));
+    struct request_style style = {naming(in), chela_option_number(in, "max_tokens"),
+                                  chela_option_number(in, "cache") != 0,
+                                  chela_option_text(in, "lead")};
+    struct chela_params params;
+    char *body = NULL, url[2048], beta[512];
+    size_t n = 0;
+    chela_params_open(&params, b);
+    FILE *out = chela_write_open(&body, &n);
+    request_write(out, b, &s->names, &params, &style);
     fclose(out);
     snprintf(url, sizeof url, "%s/v1/messages", chela_option_text(in, "base_url").s);
-    struct chela_str key = chela_option_text(in, "api_key"), beta = chela_option_text(in, "beta");
-    struct chela_pair headers[4];
-    headers[count++] =
-        (struct chela_pair){CHELA_LIT("content-type"), CHELA_LIT("application/json")};
-    headers[count++] =
-        (struct chela_pair){CHELA_LIT("anthropic-version"), chela_option_text(in, "version")};
-    if (key.n)
-        headers[count++] = (struct chela_pair){CHELA_LIT("x-api-key"), key};
-    if (beta.n)
-        headers[count++] = (struct chela_pair){CHELA_LIT("anthropic-beta"), beta};
-    chela_stream_post(s, stream ? CHELA_SSE : CHELA_BODY, url, body, n, headers, count);
+    write_beta(in, beta, sizeof beta);
+    uint32_t decode = params.stream ? CHELA_SSE : CHELA_BODY;
+    chela_params_close(&params);
+    if (login_used(in)) {
+        send_with_login(in, s, decode, url, beta, body, n);
+        return;
+    }
+    struct chela_headers h;
+    put_headers(in, &h);
+    chela_headers_add(&h, "anthropic-beta", chela_s(beta));
+    chela_stream_post(s, decode, url, body, n, &h);
     free(body);
 }
 
 static void render(struct chela_inst *in, const struct chela_render *r)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        abort();
-    request_message(out, in->name, r);
-    fclose(out);
-    CHELA_ARGS(chela_done, d, r->h.call);
-    d.text = chela_sn(text, n);
-    in->host->answer->done(in, &d);
-    free(text);
+    chela_render_message(in, r, naming(in), NULL, request_message);
 }
 
 /* ---- answer ---- */
@@ -116,27 +223,33 @@ static void take_usage(struct chela_stream *s, json_object *usage)
 
 static void take_stop(struct chela_stream *s, const char *reason)
 {
-    static const struct {
-        const char *reason, *stop;
-    } stops[] = {{"end_turn", "end"},
-                 {"stop_sequence", "end"},
-                 {"tool_use", "tool_calls"},
-                 {"max_tokens", "length"},
-                 {"refusal", "refusal"},
-                 {"pause_turn", "pause"},
-                 {"model_context_window_exceeded", "length"}};
-    if (!reason)
-        return;
-    chela_stream_keep(&s->stop, "end");
-    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++)
-        if (strcmp(reason, stops[i].reason) == 0)
-            chela_stream_keep(&s->stop, stops[i].stop);
+    static const struct chela_stop stops[] = {{"tool_use", "tool_calls"},
+                                              {"max_tokens", "length"},
+                                              {"refusal", "refusal"},
+                                              {"pause_turn", "pause"},
+                                              {"model_context_window_exceeded", "length"},
+                                              {NULL, NULL}};
+    if (reason)
+        chela_stream_stop(s, stops, reason);
 }
 
 static const char *type_of(json_object *o)
 {
     const char *type = chela_json_string(o, "type", NULL);
     return type ? type : "";
+}
+
+static void take_redacted(struct chela_stream *s, json_object *block)
+{
+    char *signature = NULL;
+    size_t n = 0;
+    FILE *out = chela_write_open(&signature, &n);
+    const char *data = chela_json_string(block, "data", NULL);
+    fprintf(out, REQUEST_REDACTED "%s", data ? data : "");
+    fclose(out);
+    chela_stream_thinking_next(s);
+    chela_stream_thinking(s, "", 0, signature);
+    free(signature);
 }
 
 /* A block as it starts in a stream (`whole` false: its text comes in deltas) or as it stands in a
@@ -156,8 +269,7 @@ static void take_block(struct chela_stream *s, json_object *block, size_t index,
         chela_stream_thinking(s, text ? text : "", text ? n : 0,
                               chela_json_string(block, "signature", NULL));
     } else if (strcmp(type, "redacted_thinking") == 0) {
-        chela_stream_thinking_next(s);
-        chela_stream_thinking(s, "", 0, chela_json_string(block, "data", NULL));
+        take_redacted(s, block);
     } else if (strcmp(type, "tool_use") == 0) {
         json_object *input = chela_json_object(block, "input");
         const char *id = chela_json_string(block, "id", NULL),
@@ -190,41 +302,10 @@ static void take_delta(struct chela_stream *s, json_object *delta, size_t index)
     }
 }
 
-static uint32_t class_of_error(json_object *error)
-{
-    static const struct {
-        const char *type;
-        uint32_t class;
-    } types[] = {
-        {"invalid_request_error", CHELA_E_ARGS},
-        {"authentication_error", CHELA_E_AUTH},
-        {"billing_error", CHELA_E_QUOTA},
-        {"permission_error", CHELA_E_AUTH},
-        {"not_found_error", CHELA_E_NOT_FOUND},
-        {"request_too_large", CHELA_E_TOO_LONG},
-        {"rate_limit_error", CHELA_E_RATE},
-        {"api_error", CHELA_E_NETWORK},
-        {"timeout_error", CHELA_E_TIMEOUT},
-        {"overloaded_error", CHELA_E_OVERLOADED},
-        {"exceed_context_size_error", CHELA_E_TOO_LONG},
-    };
-    const char *type = type_of(error), *text = chela_json_string(error, "message", NULL);
-    /* the service tells of a full window in the text of an invalid_request_error alone */
-    if (text && strcmp(type, "invalid_request_error") == 0 &&
-        strncmp(text, "prompt is too long", 18) == 0)
-        return CHELA_E_TOO_LONG;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(type, types[i].type) == 0)
-            return types[i].class;
-    return CHELA_OK;
-}
-
 static void take_error(struct chela_stream *s, json_object *o)
 {
-    uint32_t class = class_of_error(chela_json_get(o, "error"));
-    const char *text = chela_error_message(o);
-    chela_stream_fail(s, class == CHELA_OK ? CHELA_E_OTHER : class,
-                      text ? text : "the service reported an error without saying which");
+    static const struct chela_dialect dialect = {.errors = errors};
+    chela_dialect_fail(s, o, &dialect);
 }
 
 static void take_head(struct chela_stream *s, json_object *message)
@@ -243,26 +324,17 @@ static void take_event(struct chela_stream *s, json_object *o)
         take_block(s, chela_json_object(o, "content_block"), index_of(o), false);
     } else if (strcmp(type, "content_block_delta") == 0) {
         take_delta(s, chela_json_object(o, "delta"), index_of(o));
+    } else if (strcmp(type, "content_block_stop") == 0) {
+        chela_stream_call_last(s, index_of(o));
     } else if (strcmp(type, "message_delta") == 0) {
         take_stop(s, chela_json_string(chela_json_object(o, "delta"), "stop_reason", NULL));
         take_usage(s, chela_json_object(o, "usage"));
     } else if (strcmp(type, "message_stop") == 0) {
         s->closed = true;
-    } else if (strcmp(type, "error") == 0 || chela_json_get(o, "error")) {
+    } else if (strcmp(type, "error") == 0 || chela_json_get(o, "error") ||
+               (chela_json_has(o, "code") && chela_json_has(o, "message"))) {
         take_error(s, o);
     }
-}
-
-static void http(struct chela_inst *in, const struct chela_http_event *e)
-{
-    struct chela_stream *s = chela_stream_of(e->h.tag);
-    (void)in;
-    if (s->error != CHELA_OK)
-        return;
-    json_object *o = chela_stream_parse(s, e->data);
-    if (o)
-        take_event(s, o);
-    json_object_put(o);
 }
 
 static void take_whole(struct chela_stream *s, json_object *o)
@@ -280,22 +352,23 @@ static void take_whole(struct chela_stream *s, json_object *o)
     s->closed = true;
 }
 
+static const struct chela_dialect dialect = {
+    .errors = errors, .event = take_event, .whole = take_whole, .asked = asked};
+
+static void http(struct chela_inst *in, const struct chela_http_event *e)
+{
+    chela_dialect_http(in, e, &dialect);
+}
+
 static void done(struct chela_inst *in, const struct chela_done *d)
 {
-    struct chela_stream *s = chela_stream_of(d->h.tag);
-    uint32_t class = CHELA_OK;
-    json_object *o = NULL;
-    (void)in;
-    if (d->error == CHELA_OK && !s->streaming) {
-        o = chela_stream_parse(s, d->text);
-        if (o)
-            take_whole(s, o);
-    } else if (d->error != CHELA_OK && d->http_status &&
-               chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &o, NULL) == 0) {
-        class = class_of_error(chela_json_get(o, "error"));
+    struct chela_task *task = chela_task_of(d->h.tag);
+    if (in->self && task && task->kind == CHELA_TASK_STREAM) {
+        if (d->http_status == 401 && login_again(in, chela_stream_of(d->h.tag)))
+            return;
+        login_forget(in, chela_stream_of(d->h.tag));
     }
-    json_object_put(o);
-    chela_stream_end(s, d, class);
+    chela_dialect_done(in, d, &dialect);
 }
 
 static const struct chela_provider provider = {
@@ -307,7 +380,10 @@ static const struct chela_provider provider = {
 static const struct chela_iface anthropic = {
     CHELA_IFACE("anthropic", "Claude models by Anthropic's Messages API", CHELA_CAP_DEFAULT,
                 options),
+    .open = open,
+    .close = close,
     .start = start,
+    .cancel = cancel,
     .http = http,
     .done = done,
     .provider = &provider,

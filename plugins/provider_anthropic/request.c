@@ -8,196 +8,174 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/json.h"
-#include "support/stream.h"
-
 static const char cache_mark[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
-static void put(FILE *out, json_object *o)
+static const char *const login_names[] = {
+    "Read",         "Write",      "Edit",      "Bash",      "Grep",
+    "Glob",         "Task",       "Skill",     "WebFetch",  "WebSearch",
+    "NotebookEdit", "TaskOutput", "KillShell", "TodoWrite", NULL};
+const struct chela_naming request_key_naming = {.id_most = 64};
+const struct chela_naming request_login_naming = {.id_most = 64, .spelling = login_names};
+
+/* ---- a message ---- */
+
+static bool one_of(const char *text, const char *const *list)
 {
-    size_t n;
-    const char *text = chela_json_text(o, &n);
-    fwrite(text, 1, n, out);
+    for (; *list; list++)
+        if (strcmp(text, *list) == 0)
+            return true;
+    return false;
 }
 
-static void put_string(FILE *out, const char *text, size_t n)
+static void put_source(FILE *out, const char *type, const char *mime, struct chela_str bytes)
 {
-    json_object *s = chela_json_new_string(text ? text : "", text ? n : 0);
-    put(out, s);
-    json_object_put(s);
-}
-
-static void put_member(FILE *out, const char *before, json_object *o, const char *member)
-{
-    size_t n = 0;
-    const char *text = chela_json_string(o, member, &n);
-    fputs(before, out);
-    put_string(out, text, n);
-}
-
-static bool type_is(json_object *part, const char *type)
-{
-    const char *its = chela_json_string(part, "type", NULL);
-    return its && strcmp(its, type) == 0;
-}
-
-/* Ids may hold [a-zA-Z0-9_-] only; one from another service may not. */
-static void put_id(FILE *out, const char *id)
-{
-    fputc('"', out);
-    for (; id && *id; id++)
-        fputc((*id >= 'a' && *id <= 'z') || (*id >= 'A' && *id <= 'Z') ||
-                      (*id >= '0' && *id <= '9') || *id == '-'
-                  ? *id
-                  : '_',
-              out);
-    fputc('"', out);
-}
-
-static void put_media(FILE *out, json_object *part, struct chela_str bytes)
-{
-    const char *mime = chela_json_string(part, "mime", NULL);
-    bool image = type_is(part, "image");
-    fprintf(out, "{\"type\":\"%s\",\"source\":{\"type\":\"base64\",\"media_type\":",
-            image ? "image" : "document");
-    put_string(out, mime ? mime : "image/png", strlen(mime ? mime : "image/png"));
-    fputs(",\"data\":\"", out);
+    fprintf(out,
+            "{\"type\":\"%s\",\"source\":{\"type\":\"base64\",\"media_type\":\"%s\",\"data\":\"",
+            type, mime);
     chela_write_base64(out, bytes.s, (size_t)bytes.n);
     fputs("\"}}", out);
 }
 
-static void put_result_content(FILE *out, json_object *content)
+static void put_media(FILE *out, const struct chela_message *m, json_object *part)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *f = open_memstream(&text, &n);
-    if (!f)
-        abort();
-    chela_write_result_text(f, content);
-    fclose(f);
-    put_string(out, text, n);
-    free(text);
-}
-
-static bool blank(const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strchr(" \t\r\n", text[i]))
-            return false;
-    return true;
-}
-
-/* One content block; false if the part has no place here (blank text, foreign thinking). */
-static bool put_block(FILE *out, json_object *part, const char *provider,
-                      const struct chela_pairs *blobs)
-{
-    size_t n = 0;
-    const char *text = chela_json_string(part, "text", &n),
-               *by = chela_json_string(part, "provider", NULL);
-    struct chela_str bytes = chela_blob_of(blobs, chela_json_string(part, "hash", NULL));
-    if (type_is(part, "text")) {
-        if (!text || blank(text, n))
-            return false;
-        fputs("{\"type\":\"text\",\"text\":", out);
-        put_string(out, text, n);
-        fputc('}', out);
-    } else if (type_is(part, "thinking")) {
-        const char *signature = chela_json_string(part, "signature", NULL);
-        if (!signature || !*signature || !by || strcmp(by, provider) != 0)
-            return false;
-        if (n) {
-            put_member(out, "{\"type\":\"thinking\",\"thinking\":", part, "text");
-            put_member(out, ",\"signature\":", part, "signature");
-        } else {
-            put_member(out, "{\"type\":\"redacted_thinking\",\"data\":", part, "signature");
-        }
-        fputc('}', out);
-    } else if (type_is(part, "image") || type_is(part, "file")) {
-        if (bytes.s)
-            put_media(out, part, bytes);
-        else
-            fputs("{\"type\":\"text\",\"text\":\"(a file that is no longer here)\"}", out);
-    } else if (type_is(part, "toolCall")) {
-        char wire[CHELA_TOOL_NAME_SIZE];
-        const char *name = chela_json_string(part, "name", &n);
-        json_object *arguments = chela_json_object(part, "arguments");
-        chela_tool_wire_name(name ? name : "", name ? n : 0, wire);
-        fputs("{\"type\":\"tool_use\",\"id\":", out);
-        put_id(out, chela_json_string(part, "id", NULL));
-        fprintf(out, ",\"name\":\"%s\",\"input\":", wire);
-        if (arguments)
-            put(out, arguments);
-        else
-            fputs("{}", out);
-        fputc('}', out);
-    } else if (type_is(part, "toolResult")) {
-        fputs("{\"type\":\"tool_result\",\"tool_use_id\":", out);
-        put_id(out, chela_json_string(part, "callId", NULL));
-        fputs(",\"content\":", out);
-        put_result_content(out, chela_json_get(part, "content"));
-        fputs(chela_json_bool(part, "isError", false) ? ",\"is_error\":true}" : "}", out);
+    static const char *const images[] = {"image/png", "image/jpeg", "image/gif", "image/webp",
+                                         NULL};
+    struct chela_str bytes = chela_part_blob(m, part);
+    const char *mime = chela_part_mime(part, "application/octet-stream");
+    if (bytes.s && one_of(mime, images)) {
+        put_source(out, "image", mime, bytes);
+    } else if (bytes.s && strcmp(mime, "application/pdf") == 0) {
+        put_source(out, "document", mime, bytes);
+    } else if (bytes.s && strncmp(mime, "text/", 5) == 0) {
+        fputs("{\"type\":\"document\",\"source\":{\"type\":\"text\",\"media_type\":\"text/plain\","
+              "\"data\":",
+              out);
+        chela_write_string(out, bytes.s, (size_t)bytes.n);
+        fputs("}}", out);
     } else {
-        return false;
+        fputs("{\"type\":\"text\",\"text\":", out);
+        chela_write_absent(out, part);
+        fputc('}', out);
     }
-    return true;
 }
 
-void request_message(FILE *out, const char *provider, const struct chela_render *r)
+static void put_thinking(FILE *out, json_object *part, const char *signature)
 {
-    json_object *message = NULL;
-    bool any = false, assistant = chela_str_is(r->role, "assistant");
-    if (chela_json_parse(r->message.s, (size_t)r->message.n, NULL, &message, NULL) < 0)
-        return;
-    json_object *content = chela_json_array(message, "content");
-    fprintf(out, "{\"role\":\"%s\",\"content\":[", assistant ? "assistant" : "user");
-    for (size_t i = 0; i < chela_json_length(content); i++) {
-        char *block = NULL;
-        size_t n = 0;
-        FILE *f = open_memstream(&block, &n);
-        if (!f)
-            abort();
-        bool has = put_block(f, chela_json_at(content, i), provider, &r->blobs);
-        fclose(f);
-        if (has) {
-            if (any)
-                fputc(',', out);
-            fwrite(block, 1, n, out);
-            any = true;
-        }
-        free(block);
+    size_t n = sizeof REQUEST_REDACTED - 1;
+    if (strncmp(signature, REQUEST_REDACTED, n) == 0) {
+        fputs("{\"type\":\"redacted_thinking\",\"data\":", out);
+        chela_write_string(out, signature + n, strlen(signature + n));
+    } else {
+        chela_write_member(out, "{\"type\":\"thinking\",\"thinking\":", part, "text");
+        chela_write_member(out, ",\"signature\":", part, "signature");
     }
-    if (!any)
-        fputs("{\"type\":\"text\",\"text\":\"(empty)\"}", out);
-    fputs("]}", out);
-    json_object_put(message);
+    fputc('}', out);
+}
+
+static bool has_image(json_object *content)
+{
+    for (size_t i = 0; i < chela_json_length(content); i++)
+        if (chela_part_is(chela_json_at(content, i), "image"))
+            return true;
+    return false;
+}
+
+static void put_result(FILE *out, const struct chela_message *m, json_object *part)
+{
+    json_object *content = chela_json_array(part, "content");
+    char id[CHELA_NAME_SIZE];
+    bool first = true;
+    chela_part_wire_id(m, part, id);
+    fprintf(out, "{\"type\":\"tool_result\",\"tool_use_id\":\"%s\",\"content\":", id);
+    if (!has_image(content)) {
+        chela_write_result(out, part);
+    } else {
+        for (size_t i = 0; i < chela_json_length(content); i++) {
+            json_object *inner = chela_json_at(content, i);
+            if (chela_part_is(inner, "text") && chela_part_blank(inner))
+                continue;
+            fputc(first ? '[' : ',', out);
+            first = false;
+            if (chela_part_is(inner, "text")) {
+                chela_write_member(out, "{\"type\":\"text\",\"text\":", inner, "text");
+                fputc('}', out);
+            } else {
+                put_media(out, m, inner);
+            }
+        }
+        fputc(']', out);
+    }
+    fputs(chela_json_bool(part, "isError", false) ? ",\"is_error\":true}" : "}", out);
+}
+
+static void put_call(FILE *out, const struct chela_message *m, json_object *part)
+{
+    char id[CHELA_NAME_SIZE], name[CHELA_NAME_SIZE];
+    chela_part_wire_id(m, part, id);
+    chela_part_wire_name(m, part, name);
+    fprintf(out, "{\"type\":\"tool_use\",\"id\":\"%s\",\"name\":\"%s\",\"input\":", id, name);
+    chela_write_arguments(out, part);
+    fputc('}', out);
+}
+
+/* Whether a part has a place here: blank texts and foreign thinking have none. */
+static bool has_place(const struct chela_message *m, json_object *part)
+{
+    return chela_part_is(part, "text")       ? !chela_part_blank(part)
+           : chela_part_is(part, "thinking") ? chela_part_signature(m, part) != NULL
+                                             : chela_json_string(part, "type", NULL) != NULL;
+}
+
+void request_message(FILE *out, const struct chela_message *m)
+{
+    bool first = true;
+    for (size_t i = 0; i < chela_json_length(m->content); i++) {
+        json_object *part = chela_json_at(m->content, i);
+        if (!has_place(m, part))
+            continue;
+        if (!first)
+            fputc(',', out);
+        first = false;
+        if (chela_part_is(part, "text")) {
+            chela_write_member(out, "{\"type\":\"text\",\"text\":", part, "text");
+            fputc('}', out);
+        } else if (chela_part_is(part, "thinking")) {
+            put_thinking(out, part, chela_part_signature(m, part));
+        } else if (chela_part_is(part, "toolCall")) {
+            put_call(out, m, part);
+        } else if (chela_part_is(part, "toolResult")) {
+            put_result(out, m, part);
+        } else {
+            put_media(out, m, part);
+        }
+    }
 }
 
 /* ---- the whole ---- */
 
-static void put_tools(FILE *out, const struct chela_begin *b, bool cache)
+static void put_tools(FILE *out, const struct chela_begin *b, struct chela_names *names, bool cache)
 {
-    for (uint64_t i = 0; i < b->tools.n; i++) {
-        json_object *tool = NULL;
-        struct chela_str manifest = b->tools.v[i].value, name = b->tools.v[i].name;
-        char wire[CHELA_TOOL_NAME_SIZE];
-        if (chela_json_parse(manifest.s, (size_t)manifest.n, NULL, &tool, NULL) < 0)
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = chela_write_open(&text, &n);
+    for (size_t i = 0; i < names->count; i++) {
+        struct chela_tool_spec tool;
+        if (!chela_tool_open(&tool, names, b, i))
             continue;
-        json_object *parameters = chela_json_object(tool, "parameters");
-        chela_tool_wire_name(name.s, (size_t)name.n, wire);
-        fprintf(out, "%s{\"name\":\"%s\"", i ? "," : ",\"tools\":[", wire);
-        put_member(out, ",\"description\":", tool, "description");
-        fputs(",\"input_schema\":", out);
-        if (parameters)
-            put(out, parameters);
-        else
-            fputs("{\"type\":\"object\",\"properties\":{}}", out);
-        if (cache && i + 1 == b->tools.n)
-            fputs(cache_mark, out);
-        fputc('}', out);
-        json_object_put(tool);
+        fprintf(f, ",{\"name\":\"%s\"", tool.name);
+        chela_write_member(f, ",\"description\":", tool.manifest, "description");
+        fputs(",\"input_schema\":", f);
+        chela_write_json(f, tool.parameters);
+        fputc('}', f);
+        chela_tool_close(&tool);
     }
-    if (b->tools.n)
-        fputc(']', out);
+    fclose(f);
+    if (n) {
+        fputs(",\"tools\":[", out);
+        fwrite(text + 1, 1, n - 2, out); /* without the comma in front and the last brace */
+        fprintf(out, "%s}]", cache ? cache_mark : "");
+    }
+    free(text);
 }
 
 /* Thinking budgets by level; the answer needs room beside them. */
@@ -206,87 +184,98 @@ static int64_t budget_of(const char *level)
     return !level                         ? 0
            : strcmp(level, "low") == 0    ? 2048
            : strcmp(level, "medium") == 0 ? 8192
-           : strcmp(level, "high") == 0   ? 24576
-                                          : 0;
+                                          : 24576;
 }
 
-static void put_tool_choice(FILE *out, const char *choice)
+static void put_tool_choice(FILE *out, const struct chela_naming *naming, const char *choice)
 {
     if (strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0) {
         fprintf(out, ",\"tool_choice\":{\"type\":\"%s\"}", choice);
     } else if (strcmp(choice, "required") == 0) {
         fputs(",\"tool_choice\":{\"type\":\"any\"}", out);
     } else {
-        char wire[CHELA_TOOL_NAME_SIZE];
-        chela_tool_wire_name(choice, strlen(choice), wire);
+        char wire[CHELA_NAME_SIZE];
+        chela_wire_name(naming, choice, strlen(choice), wire);
         fprintf(out, ",\"tool_choice\":{\"type\":\"tool\",\"name\":\"%s\"}", wire);
     }
 }
 
-static void put_params(FILE *out, const struct chela_begin *b, int64_t max_tokens)
+/* The API takes thinking only if the model chooses its tools itself, and if an answer whose tools
+ * have just run began with thinking; one of another provider didn't. */
+static bool may_think(const struct chela_begin *b, const struct chela_params *params)
 {
-    json_object *params = NULL;
-    chela_json_parse(b->params.s, (size_t)b->params.n, NULL, &params, NULL);
-    int64_t most = chela_json_int(params, "max_tokens", max_tokens),
-            budget = budget_of(chela_json_string(params, "thinking", NULL));
+    static const char *const begins[] = {"{\"type\":\"thinking\"",
+                                         "{\"type\":\"redacted_thinking\""};
+    uint64_t i = b->messages.n;
+    if (params->choice && strcmp(params->choice, "auto") != 0 &&
+        strcmp(params->choice, "none") != 0)
+        return false;
+    while (i > 0 && chela_str_is(b->messages.v[i - 1].name, "tool"))
+        i--;
+    if (i == b->messages.n || i == 0)
+        return true;
+    struct chela_str answer = b->messages.v[i - 1].value;
+    for (size_t k = 0; k < 2; k++)
+        if (answer.n > strlen(begins[k]) && memcmp(answer.s, begins[k], strlen(begins[k])) == 0)
+            return true;
+    return false;
+}
+
+static void put_params(FILE *out, const struct chela_begin *b, const struct chela_params *params,
+                       const struct request_style *style)
+{
+    int64_t most = params->max_tokens > 0 ? params->max_tokens : style->max_tokens,
+            budget = may_think(b, params) ? budget_of(params->thinking) : 0;
     if (budget && most <= budget)
-        most = budget + max_tokens;
+        most = budget + style->max_tokens;
     fprintf(out, ",\"max_tokens\":%lld", (long long)most);
     if (budget) {
         fprintf(out, ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":%lld}",
                 (long long)budget);
-    } else if (chela_json_has(params, "temperature")) {
+    } else if (params->temperature) {
         fputs(",\"temperature\":", out);
-        put(out, chela_json_get(params, "temperature"));
+        chela_write_json(out, params->temperature);
     }
-    const char *choice = chela_json_string(params, "tool_choice", NULL);
-    if (choice && b->tools.n)
-        put_tool_choice(out, choice);
-    json_object_put(params);
+    if (params->choice)
+        put_tool_choice(out, style->naming, params->choice);
 }
 
-/* A rendered message with the cache's mark on its last block: the text ends in "}]}". */
-static void put_marked(FILE *out, struct chela_str message)
+static void put_system(FILE *out, struct chela_str system, const struct request_style *style)
 {
-    if (message.n < 3 || memcmp(message.s + message.n - 3, "}]}", 3) != 0) {
-        fwrite(message.s, 1, (size_t)message.n, out);
+    const char *mark = style->cache ? cache_mark : "";
+    if (!system.n && !style->lead.n)
         return;
+    fputs(",\"system\":[", out);
+    if (style->lead.n) {
+        fputs("{\"type\":\"text\",\"text\":", out);
+        chela_write_string(out, style->lead.s, (size_t)style->lead.n);
+        fputs(system.n ? "}," : "}", out);
     }
-    fwrite(message.s, 1, (size_t)message.n - 3, out);
-    fputs(cache_mark, out);
-    fputs("}]}", out);
-}
-
-void request_write(FILE *out, const struct chela_begin *b, int64_t max_tokens, bool cache,
-                   bool stream)
-{
-    uint64_t last_user = UINT64_MAX;
-    for (uint64_t i = 0; i < b->messages.n; i++)
-        if (!chela_str_is(b->messages.v[i].name, "assistant"))
-            last_user = i;
-    fputs("{\"model\":", out);
-    put_string(out, b->model.s, (size_t)b->model.n);
-    put_params(out, b, max_tokens);
-    if (b->system.n) {
-        fputs(",\"system\":[{\"type\":\"text\",\"text\":", out);
-        put_string(out, b->system.s, (size_t)b->system.n);
-        fprintf(out, "%s}]", cache ? cache_mark : "");
-    }
-    fputs(",\"messages\":[", out);
-    bool first = true;
-    for (uint64_t i = 0; i < b->messages.n; i++) {
-        struct chela_str m = b->messages.v[i].value;
-        if (!m.n)
-            continue;
-        if (!first)
-            fputc(',', out);
-        if (cache && i == last_user)
-            put_marked(out, m);
-        else
-            fwrite(m.s, 1, (size_t)m.n, out);
-        first = false;
+    if (system.n) {
+        fputs("{\"type\":\"text\",\"text\":", out);
+        chela_write_string(out, system.s, (size_t)system.n);
+        fprintf(out, "%s}", mark);
     }
     fputc(']', out);
-    put_tools(out, b, cache);
-    fputs(stream ? ",\"stream\":true}" : "}", out);
+}
+
+void request_write(FILE *out, const struct chela_begin *b, struct chela_names *names,
+                   const struct chela_params *params, const struct request_style *style)
+{
+    struct chela_turns turns = {
+        .user = "{\"role\":\"user\",\"content\":[",
+        .assistant = "{\"role\":\"assistant\",\"content\":[",
+        .close = "]}",
+        .opening = "{\"type\":\"text\",\"text\":\"(the conversation goes on)\"}",
+        .mark = style->cache ? cache_mark : NULL,
+    };
+    fputs("{\"model\":", out);
+    chela_write_string(out, b->model.s, (size_t)b->model.n);
+    put_params(out, b, params, style);
+    put_system(out, b->system, style);
+    fputs(",\"messages\":[", out);
+    chela_write_turns(out, b, &turns);
+    fputc(']', out);
+    put_tools(out, b, names, style->cache);
+    fputs(params->stream ? ",\"stream\":true}" : "}", out);
 }

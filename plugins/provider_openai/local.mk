@@ -1,6 +1,6 @@
 # OpenAI's chat completions and the services that speak it.
 plugin_LTLIBRARIES += %D%.la
-%C%_la_SOURCES = %D%/provider_openai.c %D%/request.c %D%/request.h
+%C%_la_SOURCES = %D%/provider_openai.c %D%/preset.c %D%/preset.h %D%/request.c %D%/request.h
 %C%_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 %C%_la_CFLAGS = $(PLUGIN_CFLAGS)
 %C%_la_LDFLAGS = $(PLUGIN_LINKFLAGS)

@@ -1,6 +1,6 @@
 /*
- * provider_openai: OpenAI's chat completions API and the many services that speak it. Writes the
- * request (request.c), reads the stream, says what happened; the host carries it.
+ * provider_openai: OpenAI's chat completions API and the many services that speak it (preset.c).
+ * Writes the request (request.c), reads the stream, says what happened; the host carries it.
  *
  * Format: https://platform.openai.com/docs/api-reference/chat
  */
@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "request.h"
-#include "support/json.h"
-#include "support/stream.h"
+#include "support/models.h"
 
 static const struct chela_option options[] = {
     {"preset", CHELA_STRING, CHELA_URL, "openai", "which service, where base_url does not say it",
@@ -23,78 +22,142 @@ static const struct chela_option options[] = {
     {"organization", CHELA_STRING, 0, NULL, "OpenAI-Organization header", NULL},
     {"models", CHELA_ITEMS, 0, NULL, "models of this instance; the well-known ones if absent",
      chela_model_items},
-    {"max_tokens_field", CHELA_STRING, 0, NULL, "name of the field that limits the answer", NULL},
-    {"developer_role", CHELA_BOOL, 0, NULL,
-     "the system prompt is sent with role developer to thinking models", NULL},
-    {"reasoning_effort", CHELA_BOOL, 0, NULL, "the service takes reasoning_effort", NULL},
-    {"usage_in_stream", CHELA_BOOL, 0, NULL, "the service takes stream_options.include_usage",
-     NULL},
+    PRESET_OPTIONS,
     {NULL, 0, 0, NULL, NULL, NULL},
 };
 
 static const struct chela_model known[] = {
     {"gpt-5", 400000, 128000, true, true, 1.25, 10, NULL},
     {"gpt-5-mini", 400000, 128000, true, true, 0.25, 2, NULL},
+    {"gpt-5-nano", 400000, 128000, true, true, 0.05, 0.4, NULL},
     {"gpt-4.1", 1047576, 32768, true, false, 2, 8, NULL},
+    {"gpt-4.1-mini", 1047576, 32768, true, false, 0.4, 1.6, NULL},
     {"gpt-4o", 128000, 16384, true, false, 2.5, 10, NULL},
     {"gpt-4o-mini", 128000, 16384, true, false, 0.15, 0.6, NULL},
     {"o3", 200000, 100000, true, true, 2, 8, NULL},
+    {"o4-mini", 200000, 100000, true, true, 1.1, 4.4, NULL},
 };
+
+static const struct chela_error_rule errors[] = {
+    {CHELA_IN_CODE, "context_length_exceeded", CHELA_E_TOO_LONG},
+    {CHELA_IN_CODE, "exceed_context_size_error", CHELA_E_TOO_LONG},
+    {CHELA_IN_CODE, "insufficient_quota", CHELA_E_QUOTA},
+    {CHELA_IN_CODE, "billing_hard_limit_reached", CHELA_E_QUOTA},
+    {CHELA_IN_CODE, "billing_error", CHELA_E_QUOTA},
+    {CHELA_IN_CODE, "invalid_api_key", CHELA_E_AUTH},
+    {CHELA_IN_CODE, "authentication_error", CHELA_E_AUTH},
+    {CHELA_IN_CODE, "permission_error", CHELA_E_AUTH},
+    {CHELA_IN_CODE, "model_not_found", CHELA_E_NOT_FOUND},
+    {CHELA_IN_CODE, "not_found_error", CHELA_E_NOT_FOUND},
+    {CHELA_IN_CODE, "rate_limit_exceeded", CHELA_E_RATE},
+    {CHELA_IN_CODE, "rate_limit_error", CHELA_E_RATE},
+    {CHELA_IN_CODE, "content_filter", CHELA_E_REFUSED},
+    {CHELA_IN_CODE, "server_error", CHELA_E_NETWORK},
+    {CHELA_IN_CODE, "overloaded_error", CHELA_E_OVERLOADED},
+    {CHELA_IN_CODE, "tool_use_failed", CHELA_E_PROTOCOL},
+    {CHELA_IN_CODE, NULL, 0},
+};
+
+static void put_headers(struct chela_inst *in, struct chela_headers *h)
+{
+    chela_headers_open(h);
+    chela_headers_bearer(h, chela_option_text(in, "api_key"));
+    chela_headers_add(h, "openai-organization", chela_option_text(in, "organization"));
+}
+
+/* ---- models ---- */
+
+static size_t known_count(struct chela_inst *in)
+{
+    bool own = chela_str_is(chela_option_text(in, "preset"), "openai") &&
+               chela_option_text(in, "base_url").n == 0;
+    return own ? sizeof known / sizeof known[0] : 0;
+}
 
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
-    bool own = preset_of(in).base_url && chela_str_is(chela_option_text(in, "preset"), "openai") &&
-               chela_option_text(in, "base_url").n == 0;
-    chela_publish_models(in, known, own ? sizeof known / sizeof known[0] : 0);
+    struct preset p = preset_of(in);
+    if (!p.base_url) {
+        chela_end(in, a->h.call, CHELA_E_ARGS,
+                  "preset \"compatible\" needs base_url: where the service is");
+        return;
+    }
+    chela_publish_models(in, known, known_count(in));
+    if (p.switches & LISTS_MODELS) {
+        char url[2048];
+        struct chela_headers h;
+        put_headers(in, &h);
+        snprintf(url, sizeof url, "%s/models", p.base_url);
+        chela_ask(in, 0, "GET", url, "", h.v, h.count);
+    }
     chela_end(in, a->h.call, CHELA_OK, "");
+}
+
+/* The list of models came. vLLM says how long a context may be, llama.cpp in "meta". */
+static void asked(struct chela_inst *in, struct chela_task *task, const struct chela_done *d,
+                  json_object *answer)
+{
+    json_object *data = chela_json_array(answer, "data"), *found = chela_json_new_array();
+    (void)task;
+    for (size_t i = 0; i < chela_json_length(data); i++) {
+        json_object *its = chela_json_at(data, i), *o = chela_json_push_object(found);
+        int64_t context = chela_json_int(its, "max_model_len", 0);
+        if (!context)
+            context = chela_json_int(its, "context_length", 0);
+        if (!context)
+            context = chela_json_int(chela_json_object(its, "meta"), "n_ctx_train", 0);
+        chela_json_put_text(o, "name", chela_json_string(its, "id", NULL));
+        if (context > 0)
+            chela_json_put_int(o, "context", context);
+    }
+    if (d->error == CHELA_OK && data)
+        chela_publish_found(in, found, known, known_count(in));
+    else
+        chela_publish_state(in, false, "the service does not answer to a question for its models");
+    json_object_put(found);
 }
 
 /* ---- request ---- */
 
 static void begin(struct chela_inst *in, const struct chela_begin *b)
 {
-    struct chela_stream *s = chela_stream_begin(in, b);
+    struct chela_stream *s = chela_stream_begin(in, b, &request_naming);
     struct preset p = preset_of(in);
-    json_object *params = NULL;
-    chela_json_parse(b->params.s, (size_t)b->params.n, NULL, &params, NULL);
-    bool stream = chela_json_bool(params, "stream", true);
-    json_object_put(params);
-
-    char *body = NULL, url[2048], bearer[512];
+    struct chela_params params;
+    struct chela_headers h;
+    char *body = NULL, url[2048];
     size_t n = 0;
-    FILE *out = open_memstream(&body, &n);
-    if (!out)
-        abort();
-    request_write(out, &p, b, stream);
+    chela_params_open(&params, b);
+    FILE *out = chela_write_open(&body, &n);
+    request_write(out, &p, b, &s->names, &params);
     fclose(out);
     snprintf(url, sizeof url, "%s/chat/completions", p.base_url);
-    struct chela_str key = chela_option_text(in, "api_key"),
-                     organization = chela_option_text(in, "organization");
-    snprintf(bearer, sizeof bearer, "Bearer %s", key.s ? key.s : "");
-    struct chela_pair headers[4] = {{CHELA_LIT("content-type"), CHELA_LIT("application/json")}};
-    size_t count = 1;
-    if (key.n)
-        headers[count++] = (struct chela_pair){CHELA_LIT("authorization"), chela_s(bearer)};
-    if (organization.n)
-        headers[count++] = (struct chela_pair){CHELA_LIT("openai-organization"), organization};
-    chela_stream_post(s, stream ? CHELA_SSE : CHELA_BODY, url, body, n, headers, count);
+    put_headers(in, &h);
+    s->repeats = true;
+    s->writes_calls = (p.switches & WRITES_CALLS) != 0;
+    chela_stream_post(s, params.stream ? CHELA_SSE : CHELA_BODY, url, body, n, &h);
+    chela_params_close(&params);
     free(body);
 }
 
 static void render(struct chela_inst *in, const struct chela_render *r)
 {
     struct preset p = preset_of(in);
-    char *text = NULL;
+    chela_render_message(in, r, &request_naming, &p, request_message);
+}
+
+static void embed(struct chela_inst *in, const struct chela_embed *e)
+{
+    struct chela_headers h;
+    char *body = NULL, url[2048];
     size_t n = 0;
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        abort();
-    request_message(out, &p, in->name, r);
+    FILE *out = chela_write_open(&body, &n);
+    chela_embed_write(out, e);
     fclose(out);
-    CHELA_ARGS(chela_done, d, r->h.call);
-    d.text = chela_sn(text, n);
-    in->host->answer->done(in, &d);
-    free(text);
+    snprintf(url, sizeof url, "%s/embeddings", preset_of(in).base_url);
+    put_headers(in, &h);
+    chela_embed_post(in, e, url, body, n, &h);
+    free(body);
 }
 
 /* ---- answer ---- */
@@ -103,14 +166,13 @@ static void take_usage(struct chela_stream *s, json_object *usage)
 {
     if (!usage)
         return;
+    json_object *in = chela_json_object(usage, "prompt_tokens_details"),
+                *out = chela_json_object(usage, "completion_tokens_details");
     s->usage.in = (uint64_t)chela_json_int(usage, "prompt_tokens", 0);
     s->usage.out = (uint64_t)chela_json_int(usage, "completion_tokens", 0);
     s->usage.cache_read = (uint64_t)chela_json_int(
-        chela_json_object(usage, "prompt_tokens_details"), "cached_tokens", 0);
-    if (!s->usage.cache_read)
-        s->usage.cache_read = (uint64_t)chela_json_int(usage, "prompt_cache_hit_tokens", 0);
-    s->usage.reasoning = (uint64_t)chela_json_int(
-        chela_json_object(usage, "completion_tokens_details"), "reasoning_tokens", 0);
+        in, "cached_tokens", chela_json_int(usage, "prompt_cache_hit_tokens", 0));
+    s->usage.reasoning = (uint64_t)chela_json_int(out, "reasoning_tokens", 0);
     chela_stream_usage(s);
 }
 
@@ -120,15 +182,14 @@ static void take_call(struct chela_stream *s, json_object *call, size_t position
                 *arguments = chela_json_get(function, "arguments");
     const char *id = chela_json_string(call, "id", NULL),
                *name = chela_json_string(function, "name", NULL);
-    int64_t index = chela_json_int(call, "index", (int64_t)position);
-    size_t n = 0;
+    int64_t given = chela_json_int(call, "index", (int64_t)position);
+    size_t n = 0, index = given < 0 ? position : (size_t)given;
     if (json_object_is_type(arguments, json_type_object)) {
-        chela_stream_whole_call(s, index < 0 ? position : (size_t)index, id, name, arguments);
+        chela_stream_whole_call(s, index, id, name, arguments);
         return;
     }
     const char *text = chela_json_as_string(arguments, &n);
-    chela_stream_call(s, index < 0 ? position : (size_t)index, id, name && *name ? name : NULL,
-                      text ? text : "", n);
+    chela_stream_call(s, index, id, name && *name ? name : NULL, text ? text : "", n);
 }
 
 /* A delta of a stream or the message of a whole answer: they have the same members. */
@@ -155,80 +216,23 @@ static void take_message(struct chela_stream *s, json_object *m)
 
 static void take_finish(struct chela_stream *s, const char *reason)
 {
-    static const struct {
-        const char *reason, *stop;
-    } stops[] = {
-        {"stop", "end"},           {"tool_calls", "tool_calls"}, {"function_call", "tool_calls"},
-        {"length", "length"},      {"content_filter", "filter"}, {"end_turn", "end"},
-        {"tool_use", "tool_calls"}};
+    static const struct chela_stop stops[] = {
+        {"tool_calls", "tool_calls"}, {"function_call", "tool_calls"}, {"tool_use", "tool_calls"},
+        {"length", "length"},         {"content_filter", "filter"},    {NULL, NULL}};
     if (!reason)
         return;
     s->closed = true;
-    if (s->stop && strcmp(s->stop, "refusal") == 0)
-        return;
-    chela_stream_keep(&s->stop, "end");
-    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++)
-        if (strcmp(reason, stops[i].reason) == 0)
-            chela_stream_keep(&s->stop, stops[i].stop);
+    if (!s->stop || strcmp(s->stop, "refusal") != 0)
+        chela_stream_stop(s, stops, reason);
 }
 
-static uint32_t class_of_code(int64_t code)
-{
-    return code == 401 || code == 403   ? CHELA_E_AUTH
-           : code == 402                ? CHELA_E_QUOTA
-           : code == 404                ? CHELA_E_NOT_FOUND
-           : code == 413                ? CHELA_E_TOO_LONG
-           : code == 429                ? CHELA_E_RATE
-           : code == 503 || code == 529 ? CHELA_E_OVERLOADED
-           : code >= 500                ? CHELA_E_NETWORK
-           : code >= 400                ? CHELA_E_ARGS
-                                        : CHELA_E_OTHER;
-}
+static struct chela_dialect dialect_of(struct chela_inst *in);
 
-/* The class of the service's error object, by its code and type; CHELA_OK if it says nothing more
- * than the status. */
-static uint32_t class_of_error(json_object *error)
-{
-    static const struct {
-        const char *code;
-        uint32_t class;
-    } codes[] = {
-        {"context_length_exceeded", CHELA_E_TOO_LONG},
-        {"exceed_context_size_error", CHELA_E_TOO_LONG},
-        {"insufficient_quota", CHELA_E_QUOTA},
-        {"billing_hard_limit_reached", CHELA_E_QUOTA},
-        {"invalid_api_key", CHELA_E_AUTH},
-        {"model_not_found", CHELA_E_NOT_FOUND},
-        {"rate_limit_exceeded", CHELA_E_RATE},
-        {"rate_limit_error", CHELA_E_RATE},
-        {"content_filter", CHELA_E_REFUSED},
-        {"server_error", CHELA_E_NETWORK},
-        {"overloaded_error", CHELA_E_OVERLOADED},
-        {"tool_use_failed", CHELA_E_PROTOCOL},
-    };
-    const char *const members[] = {chela_json_string(error, "code", NULL),
-                                   chela_json_string(error, "type", NULL)};
-    for (size_t m = 0; m < 2; m++)
-        for (size_t i = 0; members[m] && i < sizeof codes / sizeof codes[0]; i++)
-            if (strcmp(members[m], codes[i].code) == 0)
-                return codes[i].class;
-    return CHELA_OK;
-}
-
-static void take_error(struct chela_stream *s, json_object *o)
-{
-    json_object *error = chela_json_get(o, "error");
-    uint32_t class = class_of_error(error);
-    const char *text = chela_error_message(o);
-    if (class == CHELA_OK)
-        class = class_of_code(chela_json_int(error, "code", 0));
-    chela_stream_fail(s, class, text ? text : "the service reported an error without saying which");
-}
-
-static void take_chunk(struct chela_stream *s, json_object *o, const char *message_member)
+static void take(struct chela_stream *s, json_object *o, const char *message_member)
 {
     if (chela_json_get(o, "error")) {
-        take_error(s, o);
+        struct chela_dialect dialect = dialect_of(s->instance);
+        chela_dialect_fail(s, o, &dialect);
         return;
     }
     if (!s->model)
@@ -244,45 +248,43 @@ static void take_chunk(struct chela_stream *s, json_object *o, const char *messa
     take_usage(s, chela_json_object(chela_json_object(o, "x_groq"), "usage"));
 }
 
+static void event(struct chela_stream *s, json_object *o)
+{
+    take(s, o, "delta");
+}
+
+static void whole(struct chela_stream *s, json_object *o)
+{
+    take(s, o, "message");
+}
+
+static struct chela_dialect dialect_of(struct chela_inst *in)
+{
+    return (struct chela_dialect){.errors = errors,
+                                  .more_errors = preset_of(in).errors,
+                                  .event = event,
+                                  .whole = whole,
+                                  .asked = asked,
+                                  .vectors = chela_embed_data};
+}
+
 static void http(struct chela_inst *in, const struct chela_http_event *e)
 {
-    struct chela_stream *s = chela_stream_of(e->h.tag);
-    (void)in;
-    if (s->error != CHELA_OK)
-        return;
-    if (chela_str_is(e->data, "[DONE]")) {
-        s->closed = true;
-        return;
-    }
-    json_object *o = chela_stream_parse(s, e->data);
-    if (o)
-        take_chunk(s, o, "delta");
-    json_object_put(o);
+    static const struct chela_dialect dialect = {.event = event};
+    chela_dialect_http(in, e, &dialect);
 }
 
 static void done(struct chela_inst *in, const struct chela_done *d)
 {
-    struct chela_stream *s = chela_stream_of(d->h.tag);
-    uint32_t class = CHELA_OK;
-    (void)in;
-    if (d->error == CHELA_OK && !s->streaming) {
-        json_object *o = chela_stream_parse(s, d->text);
-        if (o)
-            take_chunk(s, o, "message");
-        json_object_put(o);
-    } else if (d->error != CHELA_OK && d->http_status) {
-        json_object *o = NULL;
-        if (chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &o, NULL) == 0)
-            class = class_of_error(chela_json_get(o, "error"));
-        json_object_put(o);
-    }
-    chela_stream_end(s, d, class);
+    struct chela_dialect dialect = dialect_of(in);
+    chela_dialect_done(in, d, &dialect);
 }
 
 static const struct chela_provider provider = {
     .size = (uint32_t)sizeof(struct chela_provider),
     .begin = begin,
     .render = render,
+    .embed = embed,
 };
 
 static const struct chela_iface openai = {

@@ -2,13 +2,13 @@
 EXTRA_DIST += tests/streams/golden tests/streams/own
 REPLAY_SOURCES = tests/streams/replay_test.c sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
 REPLAY_LIBS = core/libnet.a core/libbase.a $(TESTKIT_LIBS)
-REPLAY_OPENAI = plugins/provider_openai/provider_openai.c plugins/provider_openai/request.c
+REPLAY_OPENAI = plugins/provider_openai/provider_openai.c plugins/provider_openai/preset.c plugins/provider_openai/request.c
 REPLAY_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DFORM=CHELA_SSE
 
 plugin_tests += tests/streams/replay_anthropic tests/streams/replay_openai tests/streams/replay_groq \
 	tests/streams/replay_xai tests/streams/replay_deepseek tests/streams/replay_ollama
 tests_streams_replay_anthropic_SOURCES = $(REPLAY_SOURCES) plugins/provider_anthropic/provider_anthropic.c \
-	plugins/provider_anthropic/request.c
+	plugins/provider_anthropic/request.c plugins/provider_anthropic/login.c
 tests_streams_replay_anthropic_CPPFLAGS = $(REPLAY_CPPFLAGS) -DPLUGIN=provider_anthropic -DFOLDER='"anthropic"' \
 	-DOWN='"anthropic"'
 tests_streams_replay_anthropic_LDADD = $(REPLAY_LIBS)

@@ -1,0 +1,194 @@
+/*
+ * What is known of a provider's models (see models.h).
+ */
+#include "support/models.h"
+
+#include <json-c/linkhash.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/json.h"
+
+enum { ASK_MS = 10000 };
+
+const struct chela_option chela_model_items[] = {
+    {"name", CHELA_STRING, CHELA_REQUIRED, NULL, "the service's name of the model", NULL},
+    {"context", CHELA_INT, 0, NULL, "tokens that fit into its context window", NULL},
+    {"max_output", CHELA_INT, 0, NULL, "tokens that it can write in one answer", NULL},
+    {"tools", CHELA_BOOL, 0, NULL, "it can call tools; yes if nobody says otherwise", NULL},
+    {"images", CHELA_BOOL, 0, NULL, "it can look at images", NULL},
+    {"thinking", CHELA_BOOL, 0, NULL, "it can think before it answers", NULL},
+    {"price_in", CHELA_REAL, 0, NULL, "price of a million tokens read", NULL},
+    {"price_out", CHELA_REAL, 0, NULL, "price of a million tokens written", NULL},
+    {NULL, 0, 0, NULL, NULL, NULL},
+};
+
+static const struct chela_model *row_of(const struct chela_model *table, size_t count,
+                                        const char *name)
+{
+    const struct chela_model *best = NULL;
+    size_t longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *const names[] = {table[i].name, table[i].alias};
+        for (size_t k = 0; k < 2; k++) {
+            size_t n = names[k] ? strlen(names[k]) : 0;
+            bool fits = n > longest && strncmp(name, names[k], n) == 0 &&
+                        (name[n] == '\0' || name[n] == '-' || name[n] == ':' || name[n] == '@');
+            if (fits) {
+                best = &table[i];
+                longest = n;
+            }
+        }
+    }
+    return best;
+}
+
+static void fill_int(json_object *o, const char *key, uint64_t number)
+{
+    if (number && !chela_json_has(o, key))
+        chela_json_put_int(o, key, (int64_t)number);
+}
+
+static void fill_bool(json_object *o, const char *key, bool truth)
+{
+    if (!chela_json_has(o, key))
+        chela_json_put_bool(o, key, truth);
+}
+
+/* Fills in what a model's object lacks from the table's row (NULL: there is none). */
+static void fill_in(json_object *o, const struct chela_model *row)
+{
+    fill_bool(o, "tools", true);
+    fill_bool(o, "images", row && row->images);
+    fill_bool(o, "thinking", row && row->thinking);
+    if (!row)
+        return;
+    fill_int(o, "context", row->context);
+    fill_int(o, "max_output", row->max_output);
+    if ((row->price_in > 0 || row->price_out > 0) && !chela_json_has(o, "price_in") &&
+        !chela_json_has(o, "price_out")) {
+        chela_json_put_double(o, "price_in", row->price_in);
+        chela_json_put_double(o, "price_out", row->price_out);
+    }
+    const char *name = chela_json_string(o, "name", NULL);
+    if (row->alias && name && strcmp(name, row->name) == 0)
+        chela_json_push(chela_json_put_array(o, "aliases"), json_object_new_string(row->alias));
+}
+
+/* A model of the option "models", an item of the list: what it says of itself. */
+static json_object *configured_model(struct chela_inst *in, int64_t i)
+{
+    static const struct {
+        const char *name;
+        uint32_t type;
+    } members[] = {{"context", CHELA_INT},   {"max_output", CHELA_INT}, {"tools", CHELA_BOOL},
+                   {"images", CHELA_BOOL},   {"thinking", CHELA_BOOL},  {"price_in", CHELA_REAL},
+                   {"price_out", CHELA_REAL}};
+    char path[64];
+    json_object *o = chela_json_new_object();
+    snprintf(path, sizeof path, "models.%lld.name", (long long)i);
+    chela_json_put_text(o, "name", chela_option_text(in, path).s);
+    for (size_t k = 0; k < sizeof members / sizeof members[0]; k++) {
+        snprintf(path, sizeof path, "models.%lld.%s", (long long)i, members[k].name);
+        struct chela_str text = chela_option_text(in, path);
+        if (text.n == 0)
+            continue;
+        if (members[k].type == CHELA_INT)
+            chela_json_put_int(o, members[k].name, chela_option_number(in, path));
+        else if (members[k].type == CHELA_BOOL)
+            chela_json_put_bool(o, members[k].name, chela_option_number(in, path) != 0);
+        else
+            chela_json_put_double(o, members[k].name, strtod(text.s, NULL));
+    }
+    return o;
+}
+
+static json_object *configured_models(struct chela_inst *in)
+{
+    json_object *list = chela_json_new_array();
+    int64_t n = chela_option_number(in, "models");
+    for (int64_t i = 0; i < n; i++)
+        chela_json_push(list, configured_model(in, i));
+    return list;
+}
+
+/* Adds to a configured model what the service says of the one of the same name. */
+static void fill_from(json_object *o, json_object *found)
+{
+    const char *name = chela_json_string(o, "name", NULL);
+    for (size_t i = 0; name && i < chela_json_length(found); i++) {
+        json_object *other = chela_json_at(found, i);
+        const char *its = chela_json_string(other, "name", NULL);
+        if (!its || strcmp(its, name) != 0)
+            continue;
+        json_object_object_foreach(other, key, value)
+        {
+            if (!chela_json_has(o, key))
+                chela_json_put(o, key, json_object_get(value));
+        }
+    }
+}
+
+static void publish(struct chela_inst *in, json_object *list, const struct chela_model *table,
+                    size_t count)
+{
+    size_t n = chela_json_length(list);
+    struct chela_pair *items = calloc(n ? n : 1, sizeof *items);
+    if (!items)
+        abort();
+    for (size_t i = 0; i < n; i++) {
+        size_t length;
+        json_object *o = chela_json_at(list, i);
+        const char *name = chela_json_string(o, "name", NULL);
+        fill_in(o, row_of(table, count, name ? name : ""));
+        items[i].name = chela_s(name);
+        items[i].value.s = chela_json_text(o, &length);
+        items[i].value.n = length;
+    }
+    chela_publish_list(in, CHELA_MODELS, in->host->local->ticks_ms(in) + 1, items, n);
+    free(items);
+}
+
+void chela_publish_models(struct chela_inst *in, const struct chela_model *table, size_t count)
+{
+    json_object *list = configured_models(in);
+    for (size_t i = 0, empty = chela_json_length(list) == 0; empty && i < count; i++)
+        chela_json_put_text(chela_json_push_object(list), "name", table[i].name);
+    publish(in, list, table, count);
+    json_object_put(list);
+}
+
+void chela_publish_found(struct chela_inst *in, json_object *found, const struct chela_model *table,
+                         size_t count)
+{
+    json_object *list = configured_models(in);
+    for (size_t i = 0; i < chela_json_length(list); i++)
+        fill_from(chela_json_at(list, i), found);
+    publish(in, chela_json_length(list) ? list : found, table, count);
+    json_object_put(list);
+}
+
+void chela_publish_state(struct chela_inst *in, bool ok, const char *text)
+{
+    json_object *o = chela_json_new_object();
+    chela_json_put_bool(o, "ok", ok);
+    chela_json_put_text(o, "text", text);
+    struct chela_pair state = {CHELA_LIT("state"), chela_s(chela_json_text(o, NULL))};
+    chela_publish_list(in, CHELA_STATE, in->host->local->ticks_ms(in) + 1, &state, 1);
+    json_object_put(o);
+}
+
+void chela_ask(struct chela_inst *in, uint64_t tag, const char *method, const char *url,
+               const char *body, const struct chela_pair *headers, size_t header_count)
+{
+    CHELA_ARGS(chela_http, a, in->host->local->new_call(in));
+    a.h.tag = tag;
+    a.method = chela_s(method);
+    a.url = chela_s(url);
+    a.body = chela_s(body);
+    a.headers.v = headers;
+    a.headers.n = header_count;
+    a.timeout_ms = ASK_MS;
+    in->host->net->http(in, &a);
+}

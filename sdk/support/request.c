@@ -1,0 +1,407 @@
+/*
+ * What the requests of all model services have in common (see request.h). Rendered messages go in
+ * as the text that they were rendered to, so a request costs no more than its length.
+ */
+#include "support/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *take(size_t size)
+{
+    void *p = calloc(1, size ? size : 1);
+    if (!p)
+        abort();
+    return p;
+}
+
+/* ---- text ---- */
+
+FILE *chela_write_open(char **ret_text, size_t *ret_length)
+{
+    FILE *out = open_memstream(ret_text, ret_length);
+    if (!out)
+        abort();
+    return out;
+}
+
+void chela_write_json(FILE *out, json_object *value)
+{
+    size_t n;
+    const char *text = chela_json_text(value, &n);
+    fwrite(text, 1, n, out);
+}
+
+void chela_write_string(FILE *out, const char *text, size_t length)
+{
+    json_object *s = chela_json_new_string(text ? text : "", text ? length : 0);
+    chela_write_json(out, s);
+    json_object_put(s);
+}
+
+void chela_write_member(FILE *out, const char *before, json_object *object, const char *key)
+{
+    size_t n = 0;
+    const char *text = chela_json_string(object, key, &n);
+    fputs(before, out);
+    chela_write_string(out, text, n);
+}
+
+void chela_write_base64(FILE *out, const void *data, size_t length)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *p = data;
+    for (size_t i = 0; i < length; i += 3) {
+        size_t left = length - i;
+        uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
+                     (left > 2 ? p[i + 2] : 0u);
+        char four[4] = {digits[v >> 18], digits[v >> 12 & 63], left > 1 ? digits[v >> 6 & 63] : '=',
+                        left > 2 ? digits[v & 63] : '='};
+        fwrite(four, 1, sizeof four, out);
+    }
+}
+
+/* ---- a message ---- */
+
+void chela_render_message(struct chela_inst *in, const struct chela_render *r,
+                          const struct chela_naming *naming, const void *arg,
+                          chela_message_writer *write)
+{
+    char *text = NULL;
+    size_t n = 0;
+    json_object *message = NULL;
+    FILE *out = chela_write_open(&text, &n);
+    if (chela_json_parse(r->message.s, (size_t)r->message.n, NULL, &message, NULL) == 0) {
+        struct chela_message m = {
+            .naming = naming,
+            .provider = in->name,
+            .model = r->model.s,
+            .arg = arg,
+            .role = chela_str_is(r->role, "assistant") ? CHELA_ROLE_ASSISTANT
+                    : chela_str_is(r->role, "tool")    ? CHELA_ROLE_TOOL
+                                                       : CHELA_ROLE_USER,
+            .content = chela_json_array(message, "content"),
+            .blobs = &r->blobs,
+        };
+        write(out, &m);
+    }
+    json_object_put(message);
+    fclose(out);
+    CHELA_ARGS(chela_done, d, r->h.call);
+    d.text = chela_sn(text, n);
+    in->host->answer->done(in, &d);
+    free(text);
+}
+
+bool chela_part_is(json_object *part, const char *type)
+{
+    const char *its = chela_json_string(part, "type", NULL);
+    return its && strcmp(its, type) == 0;
+}
+
+static bool made_by(const struct chela_message *m, json_object *part)
+{
+    const char *by = chela_json_string(part, "provider", NULL);
+    return by && strcmp(by, m->provider) == 0;
+}
+
+const char *chela_part_signature(const struct chela_message *m, json_object *part)
+{
+    const char *signature = chela_json_string(part, "signature", NULL);
+    return made_by(m, part) && signature && *signature ? signature : NULL;
+}
+
+bool chela_part_blank(json_object *part)
+{
+    size_t n = 0;
+    const char *text = chela_json_string(part, "text", &n);
+    for (size_t i = 0; text && i < n; i++)
+        if (!strchr(" \t\r\n", text[i]))
+            return false;
+    return true;
+}
+
+struct chela_str chela_part_blob(const struct chela_message *m, json_object *part)
+{
+    const char *hash = chela_json_string(part, "hash", NULL);
+    for (uint64_t i = 0; hash && i < m->blobs->n; i++)
+        if (chela_str_is(m->blobs->v[i].name, hash))
+            return m->blobs->v[i].value;
+    return (struct chela_str){NULL, 0};
+}
+
+const char *chela_part_mime(json_object *part, const char *fallback)
+{
+    const char *mime = chela_json_string(part, "mime", NULL);
+    for (const char *p = mime; p && *p; p++) /* it goes into a data URL as it stands */
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/+-._", *p))
+            return fallback;
+    return mime && *mime ? mime : fallback;
+}
+
+void chela_write_absent(FILE *out, json_object *part)
+{
+    char text[400];
+    const char *name = chela_json_string(part, "name", NULL),
+               *mime = chela_json_string(part, "mime", NULL);
+    int n = snprintf(text, sizeof text, "(%s %.250s, %.80s, cannot be shown here)",
+                     chela_part_is(part, "image") ? "the image" : "the file", name ? name : "",
+                     mime ? mime : "of unknown kind");
+    chela_write_string(out, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+bool chela_write_joined(FILE *out, const char *before, const struct chela_message *m,
+                        const char *type, bool own)
+{
+    char *text = NULL;
+    size_t n = 0, length;
+    bool any = false;
+    FILE *f = chela_write_open(&text, &n);
+    for (size_t i = 0; i < chela_json_length(m->content); i++) {
+        json_object *part = chela_json_at(m->content, i);
+        const char *piece = chela_json_string(part, "text", &length);
+        if (!piece || !chela_part_is(part, type) || (own && !made_by(m, part)))
+            continue;
+        fwrite(piece, 1, length, f);
+        any = true;
+    }
+    fclose(f);
+    if (any) {
+        fputs(before, out);
+        chela_write_string(out, text, n);
+    }
+    free(text);
+    return any;
+}
+
+static void result_text(FILE *out, json_object *content)
+{
+    size_t n;
+    const char *whole = chela_json_as_string(content, &n);
+    bool first = true;
+    if (whole)
+        fwrite(whole, 1, n, out);
+    for (size_t i = 0;
+         json_object_is_type(content, json_type_array) && i < chela_json_length(content); i++) {
+        json_object *part = chela_json_at(content, i);
+        const char *text = chela_json_string(part, "text", &n);
+        if (!text && !chela_part_is(part, "image"))
+            continue;
+        if (!first)
+            fputc('\n', out);
+        if (text)
+            fwrite(text, 1, n, out);
+        else
+            fputs("(an image, see below)", out);
+        first = false;
+    }
+}
+
+void chela_write_result(FILE *out, json_object *part)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = chela_write_open(&text, &n);
+    result_text(f, chela_json_get(part, "content"));
+    fclose(f);
+    chela_write_string(out, text, n);
+    free(text);
+}
+
+void chela_part_wire_name(const struct chela_message *m, json_object *part,
+                          char out[CHELA_NAME_SIZE])
+{
+    size_t n = 0;
+    const char *name = chela_json_string(part, "name", &n);
+    chela_wire_name(m->naming, name ? name : "", name ? n : 0, out);
+}
+
+void chela_part_wire_id(const struct chela_message *m, json_object *part, char out[CHELA_NAME_SIZE])
+{
+    chela_wire_id(m->naming,
+                  chela_json_string(part, chela_part_is(part, "toolCall") ? "id" : "callId", NULL),
+                  out);
+}
+
+void chela_write_arguments(FILE *out, json_object *part)
+{
+    json_object *arguments = chela_json_object(part, "arguments");
+    if (arguments)
+        chela_write_json(out, arguments);
+    else
+        fputs("{}", out);
+}
+
+/* ---- the whole ---- */
+
+void chela_params_open(struct chela_params *p, const struct chela_begin *b)
+{
+    *p = (struct chela_params){0};
+    chela_json_parse(b->params.s, (size_t)b->params.n, NULL, &p->all, NULL);
+    p->stream = chela_json_bool(p->all, "stream", true);
+    p->max_tokens = chela_json_int(p->all, "max_tokens", 0);
+    p->temperature = chela_json_get(p->all, "temperature");
+    p->schema = chela_json_object(p->all, "schema");
+    p->session = chela_json_string(p->all, "session", NULL);
+    p->choice = b->tools.n ? chela_json_string(p->all, "tool_choice", NULL) : NULL;
+    const char *level = chela_json_string(p->all, "thinking", NULL);
+    p->no_thinking = level && strcmp(level, "off") == 0;
+    if (level &&
+        (strcmp(level, "low") == 0 || strcmp(level, "medium") == 0 || strcmp(level, "high") == 0))
+        p->thinking = level;
+}
+
+void chela_params_close(struct chela_params *p)
+{
+    json_object_put(p->all);
+}
+
+bool chela_write_messages(FILE *out, const struct chela_begin *b, bool first)
+{
+    bool any = false;
+    for (uint64_t i = 0; i < b->messages.n; i++) {
+        struct chela_str m = b->messages.v[i].value;
+        if (!m.n)
+            continue;
+        if (any || !first)
+            fputc(',', out);
+        fwrite(m.s, 1, (size_t)m.n, out);
+        any = true;
+    }
+    return any;
+}
+
+/* A part, which ends in '}', with a mark inside. */
+static void write_marked(FILE *out, struct chela_str parts, const char *mark)
+{
+    bool can = mark && parts.s[parts.n - 1] == '}';
+    fwrite(parts.s, 1, (size_t)parts.n - can, out);
+    if (can)
+        fprintf(out, "%s}", mark);
+}
+
+void chela_write_turns(FILE *out, const struct chela_begin *b, const struct chela_turns *t)
+{
+    uint64_t last_user = UINT64_MAX;
+    int side = -1; /* 0 user, 1 assistant */
+    for (uint64_t i = 0; i < b->messages.n; i++)
+        if (!chela_str_is(b->messages.v[i].name, "assistant") && b->messages.v[i].value.n)
+            last_user = i;
+    for (uint64_t i = 0; i < b->messages.n; i++) {
+        struct chela_str parts = b->messages.v[i].value;
+        int its = chela_str_is(b->messages.v[i].name, "assistant");
+        if (!parts.n)
+            continue;
+        if (side < 0 && its)
+            fprintf(out, "%s%s%s", t->user, t->opening, t->close);
+        if (its != side)
+            fprintf(out, "%s%s%s", side < 0 ? "" : t->close, side < 0 && !its ? "" : ",",
+                    its ? t->assistant : t->user);
+        else
+            fputc(',', out);
+        write_marked(out, parts, i == last_user ? t->mark : NULL);
+        side = its;
+    }
+    if (side >= 0)
+        fputs(t->close, out);
+}
+
+void chela_names_open(struct chela_names *n, const struct chela_naming *naming,
+                      const struct chela_begin *b)
+{
+    n->count = (size_t)b->tools.n;
+    n->wire = take(n->count * sizeof *n->wire);
+    n->original = take(n->count * sizeof *n->original);
+    n->parameters = take(n->count * sizeof(json_object *));
+    n->strict = take(n->count * sizeof *n->strict);
+    for (size_t i = 0; i < n->count; i++) {
+        struct chela_str name = b->tools.v[i].name;
+        n->original[i] = take((size_t)name.n + 1);
+        if (name.n)
+            memcpy(n->original[i], name.s, (size_t)name.n);
+        char wire[CHELA_NAME_SIZE];
+        chela_wire_name(naming, name.s, (size_t)name.n, wire);
+        bool taken = false;
+        for (size_t k = 0; k < i && !taken; k++)
+            taken = strcmp(n->wire[k], wire) == 0;
+        if (!taken)
+            memcpy(n->wire[i], wire, sizeof wire);
+    }
+}
+
+void chela_names_close(struct chela_names *n)
+{
+    for (size_t i = 0; i < n->count; i++) {
+        free(n->original[i]);
+        json_object_put(n->parameters[i]);
+    }
+    free(n->parameters);
+    free(n->strict);
+    free(n->original);
+    free(n->wire);
+    *n = (struct chela_names){0};
+}
+
+const char *chela_names_original(const struct chela_names *n, const char *wire)
+{
+    for (size_t i = 0; i < n->count; i++)
+        if (n->wire[i][0] && strcmp(n->wire[i], wire) == 0)
+            return n->original[i];
+    return NULL;
+}
+
+int chela_names_find(const struct chela_names *n, const char *name, size_t length)
+{
+    for (size_t i = 0; i < n->count; i++)
+        if (n->wire[i][0] &&
+            ((strlen(n->wire[i]) == length && memcmp(n->wire[i], name, length) == 0) ||
+             (strlen(n->original[i]) == length && memcmp(n->original[i], name, length) == 0)))
+            return (int)i;
+    return -1;
+}
+
+bool chela_tool_open(struct chela_tool_spec *t, struct chela_names *n, const struct chela_begin *b,
+                     size_t index)
+{
+    struct chela_str manifest = b->tools.v[index].value;
+    *t = (struct chela_tool_spec){0};
+    if (!n->wire[index][0] ||
+        chela_json_parse(manifest.s, (size_t)manifest.n, NULL, &t->manifest, NULL) < 0)
+        return false;
+    t->name = n->wire[index];
+    t->parameters = json_object_get(chela_json_object(t->manifest, "parameters"));
+    if (!t->parameters) {
+        t->parameters = chela_json_new_object();
+        chela_json_put_text(t->parameters, "type", "object");
+        chela_json_put_object(t->parameters, "properties");
+    }
+    json_object_put(n->parameters[index]);
+    n->parameters[index] = json_object_get(t->parameters);
+    return true;
+}
+
+void chela_tool_close(struct chela_tool_spec *t)
+{
+    json_object_put(t->parameters);
+    json_object_put(t->manifest);
+}
+
+void chela_headers_open(struct chela_headers *h)
+{
+    memset(h, 0, sizeof *h);
+    chela_headers_add(h, "content-type", chela_s("application/json"));
+}
+
+void chela_headers_add(struct chela_headers *h, const char *name, struct chela_str value)
+{
+    if (value.n && h->count < CHELA_HEADERS)
+        h->v[h->count++] = (struct chela_pair){chela_s(name), value};
+}
+
+void chela_headers_bearer(struct chela_headers *h, struct chela_str token)
+{
+    if (!token.n)
+        return;
+    snprintf(h->bearer, sizeof h->bearer, "Bearer %.*s", (int)token.n, token.s);
+    chela_headers_add(h, "authorization", chela_s(h->bearer));
+}

@@ -1,0 +1,143 @@
+/*
+ * What the requests of all model services have in common: text that is written piece by piece, the
+ * frame of `render`, the parameters of a call, its messages and tools. A provider adds its
+ * service's form. Needs json-c, libc and the SDK; all functions [loop].
+ */
+#ifndef CHELA_SUPPORT_REQUEST_H
+#define CHELA_SUPPORT_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <chela/chela.h>
+#include <json-c/json_object.h>
+
+#include "support/json.h"
+#include "support/naming.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- text ---- */
+
+/* Opens a text to write into; after fclose *ret_text is *ret_length bytes, the caller frees. */
+FILE *chela_write_open(char **ret_text, size_t *ret_length);
+void chela_write_json(FILE *out, json_object *value);
+/* A JSON string. */
+void chela_write_string(FILE *out, const char *text, size_t length);
+/* `before`, then the JSON string of a member; "" if it is none. */
+void chela_write_member(FILE *out, const char *before, json_object *object, const char *key);
+void chela_write_base64(FILE *out, const void *data, size_t length);
+
+/* ---- a message ---- */
+
+enum chela_role { CHELA_ROLE_USER, CHELA_ROLE_ASSISTANT, CHELA_ROLE_TOOL };
+
+struct chela_message {
+    const struct chela_naming *naming;
+    const char *provider; /* the instance, whose own thinking may go back */
+    const char *model;
+    const void *arg;
+    enum chela_role role;
+    json_object *content; /* array of parts */
+    const struct chela_pairs *blobs;
+};
+
+/* Writes the wire form of one message. */
+typedef void chela_message_writer(FILE *out, const struct chela_message *m);
+/* The `render` slot of a provider: parses, writes and ends the call. */
+void chela_render_message(struct chela_inst *in, const struct chela_render *r,
+                          const struct chela_naming *naming, const void *arg,
+                          chela_message_writer *write);
+
+bool chela_part_is(json_object *part, const char *type);
+/* The signature of thinking that this provider made; NULL: it is somebody else's and is dropped. */
+const char *chela_part_signature(const struct chela_message *m, json_object *part);
+bool chela_part_blank(json_object *part); /* a text of nothing but white space */
+struct chela_str chela_part_blob(const struct chela_message *m, json_object *part);
+const char *chela_part_mime(json_object *part, const char *fallback);
+/* The text that stands for an image or a file that can't be sent. */
+void chela_write_absent(FILE *out, json_object *part);
+/* The texts of all parts of a type, joined, as a string behind `before`; false if there are none.
+ * own: only those that this provider made. */
+bool chela_write_joined(FILE *out, const char *before, const struct chela_message *m,
+                        const char *type, bool own);
+/* The content of a toolResult as one JSON string; images in it are named. */
+void chela_write_result(FILE *out, json_object *part);
+/* Wire name and wire id of a toolCall or toolResult. */
+void chela_part_wire_name(const struct chela_message *m, json_object *part,
+                          char out[CHELA_NAME_SIZE]);
+void chela_part_wire_id(const struct chela_message *m, json_object *part,
+                        char out[CHELA_NAME_SIZE]);
+/* The arguments of a toolCall, never NULL; borrowed from the part. */
+void chela_write_arguments(FILE *out, json_object *part);
+
+/* ---- the whole ---- */
+
+struct chela_params {
+    json_object *all;
+    bool stream;
+    bool no_thinking;                  /* it was said that the model shall not think */
+    int64_t max_tokens;                /* 0: not said */
+    const char *thinking;              /* "low", "medium", "high", or NULL */
+    const char *choice;                /* tool_choice; NULL: not said, or no tools */
+    const char *session;               /* or NULL */
+    json_object *temperature, *schema; /* or NULL */
+};
+void chela_params_open(struct chela_params *p, const struct chela_begin *b);
+void chela_params_close(struct chela_params *p);
+
+/* Rendered messages, separated by commas; false if there are none. first: no comma in front. */
+bool chela_write_messages(FILE *out, const struct chela_begin *b, bool first);
+
+/* For services whose roles must alternate: what was rendered are the parts of messages, and all
+ * parts of neighbours of the same side go into one. Tools' results are the user's side. */
+struct chela_turns {
+    const char *user, *assistant; /* what begins a turn of that side, up to its first part */
+    const char *close;
+    const char *opening; /* a part for a conversation that doesn't begin with the user */
+    const char *mark;    /* put into the last part of the last user's turn, or NULL */
+};
+void chela_write_turns(FILE *out, const struct chela_begin *b, const struct chela_turns *t);
+
+/* Tools that are offered, under their wire names. One whose name meets an earlier one's is left
+ * out. */
+struct chela_names {
+    size_t count;
+    char (*wire)[CHELA_NAME_SIZE]; /* "" = left out */
+    char **original;
+    json_object **parameters; /* the schemas of those that chela_tool_open has seen, else NULL */
+    bool *strict;             /* sent in strict form: null members are undone (tool_schema.h) */
+};
+void chela_names_open(struct chela_names *n, const struct chela_naming *naming,
+                      const struct chela_begin *b);
+void chela_names_close(struct chela_names *n);
+const char *chela_names_original(const struct chela_names *n, const char *wire); /* NULL: unknown */
+/* The tool of that name, wire or original: its place, or -1 if none is offered. */
+int chela_names_find(const struct chela_names *n, const char *name, size_t length);
+
+/* The manifest of a tool that is offered. */
+struct chela_tool_spec {
+    json_object *manifest;
+    const char *name; /* on the wire */
+    json_object *parameters;
+};
+/* False: left out. Else the caller closes. */
+bool chela_tool_open(struct chela_tool_spec *t, struct chela_names *n, const struct chela_begin *b,
+                     size_t index);
+void chela_tool_close(struct chela_tool_spec *t);
+
+/* Headers of a request: content-type and a bearer token, where there is one. */
+enum { CHELA_HEADERS = 8 };
+struct chela_headers {
+    struct chela_pair v[CHELA_HEADERS];
+    size_t count;
+    char bearer[512];
+};
+void chela_headers_open(struct chela_headers *h);
+void chela_headers_add(struct chela_headers *h, const char *name, struct chela_str value);
+void chela_headers_bearer(struct chela_headers *h, struct chela_str token);
+
+#pragma GCC visibility pop
+#endif
