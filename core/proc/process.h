@@ -20,8 +20,9 @@
 struct process_request {
     struct chela_pairs arguments, environment;
     const char *directory;
-    uint32_t flags;   /* CHELA_PTY, CHELA_LINED, CHELA_STDIN */
-    uint32_t confine; /* CHELA_CONFINE_* */
+    uint32_t flags;         /* CHELA_PTY, CHELA_LINED, CHELA_STDIN */
+    uint32_t confine;       /* CHELA_CONFINE_* */
+    uint32_t landlock_most; /* for tests: as on an older kernel; 0 = what this one has */
     uint32_t rows, columns;
     uint64_t timeout_ms;
     struct supervise_limits limits;

@@ -94,6 +94,7 @@ static int make_spec(const struct process_request *r, struct buf *out, struct er
     struct supervise_spec spec = {.magic = SUPERVISE_MAGIC,
                                   .terminal = (r->flags & CHELA_PTY) != 0,
                                   .confine = r->confine,
+                                  .landlock_most = r->landlock_most,
                                   .argument_count = (uint32_t)r->arguments.n,
                                   .limits = r->limits};
     if (r->arguments.n == 0 || r->arguments.v[0].value.n == 0)

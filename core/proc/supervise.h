@@ -24,7 +24,8 @@ struct supervise_limits {
 };
 
 struct supervise_spec {
-    uint32_t magic, terminal, confine, argument_count, environment_count, zero;
+    uint32_t magic, terminal, confine, argument_count, environment_count;
+    uint32_t landlock_most; /* use no newer version of Landlock than this, 0 = the kernel's */
     struct supervise_limits limits;
 };
 #define SUPERVISE_MAGIC 0x70757363u

@@ -92,7 +92,7 @@ void supervise_child(const struct supervise_spec *spec, const struct supervise_s
     if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) != 0)
         give_up(STAGE_SESSION);
     reset_signals();
-    if (confine_apply(spec->confine, strings->directory, variable(strings->environment, "TMPDIR"),
+    if (confine_apply(spec, strings->directory, variable(strings->environment, "TMPDIR"),
                       &missing) != 0)
         give_up(STAGE_CONFINE);
     report(STAGE_NONE, missing);

@@ -117,20 +117,20 @@ static size_t add_words(struct chela_pair *v, size_t n, const char *const *words
  * is not there at all. */
 static size_t wrap(struct session *s, uint32_t confine, struct chela_pair *v)
 {
+    static const char *const head[] = {
+        bwrap_path, "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", NULL};
+    static const char *const places[] = {"/tmp", "/var/tmp"};
     const char *state = chela_option_text(s->in, "$state").s;
-    const char *const head[] = {bwrap_path, "--die-with-parent", "--ro-bind", "/", "/", NULL};
+    bool writes = (confine & CHELA_CONFINE_WORKSPACE) != 0;
     size_t n = add_words(v, 0, head);
-    if (*state && access(state, F_OK) == 0)
+    for (size_t i = 0; writes && i < sizeof places / sizeof places[0]; i++)
+        if (access(places[i], W_OK) == 0)
+            n = add_words(v, n, (const char *const[]){"--bind", places[i], places[i], NULL});
+    if (*state && access(state, F_OK) == 0) /* the folder may be below it, so that comes after */
         n = add_words(v, n, (const char *const[]){"--tmpfs", state, NULL});
-    if (confine & CHELA_CONFINE_WORKSPACE) {
-        static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
-        for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-            if (access(places[i], W_OK) == 0)
-                n = add_words(v, n, (const char *const[]){"--bind", places[i], places[i], NULL});
-        n = add_words(v, n, (const char *const[]){"--bind", s->directory, s->directory, NULL});
-    } else if (*state) { /* the folder may be below the state's */
-        n = add_words(v, n, (const char *const[]){"--ro-bind", s->directory, s->directory, NULL});
-    }
+    n = add_words(
+        v, n,
+        (const char *const[]){writes ? "--bind" : "--ro-bind", s->directory, s->directory, NULL});
     if (confine & CHELA_CONFINE_NO_NET)
         n = add_words(v, n, (const char *const[]){"--unshare-net", NULL});
     return add_words(v, n, (const char *const[]){"--chdir", s->directory, "--", NULL});
@@ -175,15 +175,15 @@ static void spawn(struct session *s, struct chela_str agent)
 
 static void probe(struct chela_inst *in)
 {
-    struct chela_pair arguments[8];
+    struct chela_pair arguments[16];
     memset(arguments, 0, sizeof arguments);
     CHELA_ARGS(chela_spawn, a, in->host->local->new_call(in));
     a.timeout_ms = 5000;
     a.directory = chela_s("/");
     a.arguments.v = arguments;
     a.arguments.n = add_words(arguments, 0,
-                              (const char *const[]){bwrap_path, "--ro-bind", "/", "/",
-                                                    "--unshare-net", "--", "true", NULL});
+                              (const char *const[]){bwrap_path, "--ro-bind", "/", "/", "--dev",
+                                                    "/dev", "--unshare-net", "--", "true", NULL});
     exec_of(in)->bwrap = BWRAP_ASKED;
     in->host->process->spawn(in, &a);
 }
