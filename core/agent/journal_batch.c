@@ -279,6 +279,7 @@ static void submit(void *arg)
     a.id = b->id;
     a.after = b->after;
     a.durability = b->barrier && journal_power ? CHELA_BARRIER : CHELA_LAZY;
+    a.h.flags = b->patient ? CHELA_MAY_WAIT : 0;
     a.partition = chela_s(b->partition);
     a.ops.v = b->ops.values;
     a.ops.n = b->ops.count;

@@ -44,6 +44,7 @@ struct journal_batch {
     struct link link; /* all that are under way, in order */
     uint64_t id, after;
     bool barrier;
+    bool patient; /* nobody goes on with its end, so it may share the commit of what follows */
     bool waiting; /* skipped, since its predecessor is still being tried */
     char *partition;
     struct journal_run *run; /* NULL: no chain */

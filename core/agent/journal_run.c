@@ -102,6 +102,7 @@ void journal_run_start(struct journal_run *r, const char *agent, uint64_t plan_r
                             chela_json_new_string(messages[i].inbox, strlen(messages[i].inbox)));
     uint64_t now = clock_now_ms();
     struct journal_batch *b = batch_of_run(r, false);
+    b->patient = true;
     session_touch(&b->ops, r->session, agent, now);
     key(&b->ops, SQL_RUN_PUT, r);
     ops_text(&b->ops, agent);
@@ -120,6 +121,7 @@ void journal_attempt(struct journal_run *r, unsigned number, const char *model, 
                      bool effects, journal_fn *fn, void *owner)
 {
     struct journal_batch *b = batch_of_run(r, effects);
+    b->patient = !effects;
     run_join(r, &b->ops, 0);
     key(&b->ops, SQL_ATTEMPT_PUT, r);
     ops_int(&b->ops, number);
@@ -152,6 +154,7 @@ void journal_reply(struct journal_run *r, const struct journal_message *assistan
                    const struct journal_call *calls, unsigned count, journal_fn *fn, void *owner)
 {
     struct journal_batch *b = batch_of_run(r, false);
+    b->patient = true;
     run_join(r, &b->ops, 0);
     add_message(&b->ops, r, assistant);
     for (unsigned i = 0; i < count; i++) {
@@ -315,6 +318,7 @@ void journal_chunk_state(const char *session, const char *run, const char *chunk
                          journal_fn *fn, void *owner)
 {
     struct journal_batch *b = batch_new(session, send_class == CHELA_SEND_NEITHER);
+    b->patient = !b->barrier;
     ops_statement(&b->ops, SQL_OUTBOX_STATE);
     ops_text(&b->ops, session);
     ops_text(&b->ops, run);

@@ -186,6 +186,8 @@ struct writer {
     pthread_cond_t wake;
     struct job_queue queue;
     bool started, stop;
+    bool due;       /* the queue holds what must not wait any longer */
+    uint64_t timer; /* of the loop: when what may wait has waited enough */
     /* of the thread alone */
     struct connection connection;
     bool broken; /* the connection has failed and must be opened anew */

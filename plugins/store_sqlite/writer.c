@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-enum { PASSIVE_FRAMES = 1000, RESTART_WAIT_MAX = 5000 };
+enum { PASSIVE_FRAMES = 1000, RESTART_WAIT_MAX = 5000, PATIENCE_MS = 20 };
 
 static int after_commit(void *arg, sqlite3 *db, const char *name, int frames)
 {
@@ -116,9 +116,10 @@ static void *run(void *arg)
     struct job *jobs[GROUP_JOBS];
     pthread_mutex_lock(&w->lock);
     for (;;) {
-        while (!w->queue.first && !w->stop)
+        while (!w->due && !w->stop)
             pthread_cond_wait(&w->wake, &w->lock);
         unsigned count = take_group(w, jobs);
+        w->due = w->queue.first != NULL;
         if (count == 0)
             break;
         pthread_mutex_unlock(&w->lock);
@@ -136,9 +137,25 @@ static void *run(void *arg)
     return NULL;
 }
 
+static void patience_ends(struct chela_inst *in, void *arg)
+{
+    struct store *st = arg;
+    struct writer *w = &st->writer;
+    (void)in;
+    w->timer = 0;
+    pthread_mutex_lock(&w->lock);
+    if (w->queue.first) {
+        w->due = true;
+        pthread_cond_signal(&w->wake);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
 void writer_put(struct store *st, struct job *j)
 {
     struct writer *w = &st->writer;
+    bool patient =
+        j->kind == JOB_BATCH && j->durability == CHELA_LAZY && (j->flags & CHELA_MAY_WAIT);
     pthread_mutex_lock(&w->lock);
     if (!w->started) {
         w->started = true;
@@ -146,8 +163,13 @@ void writer_put(struct store *st, struct job *j)
         start_thread(&w->thread, run, st);
     }
     job_queue_put(&w->queue, j);
-    pthread_cond_signal(&w->wake);
+    if (!patient) {
+        w->due = true;
+        pthread_cond_signal(&w->wake);
+    }
     pthread_mutex_unlock(&w->lock);
+    if (patient && !w->timer)
+        w->timer = st->local->timer(st->in, PATIENCE_MS, patience_ends, st);
 }
 
 void writer_stop(struct store *st)
@@ -155,6 +177,8 @@ void writer_stop(struct store *st)
     struct writer *w = &st->writer;
     if (!w->started)
         return;
+    st->local->timer_stop(st->in, w->timer);
+    w->timer = 0;
     pthread_mutex_lock(&w->lock);
     w->stop = true;
     pthread_cond_signal(&w->wake);

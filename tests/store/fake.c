@@ -18,6 +18,7 @@ struct task {
     struct task *next;
     chela_callback *fn;
     void *arg;
+    uint64_t timer; /* 0: none */
 };
 
 struct fake {
@@ -26,7 +27,7 @@ struct fake {
     const struct chela_iface *iface;
     void *handle;
     const char *const *options;
-    uint64_t last_call;
+    uint64_t last_call, last_timer;
     struct outcome *outcomes;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -99,11 +100,10 @@ static uint64_t local_ticks(struct chela_inst *in)
     return clock_ticks_ms() + atomic_load(&fake_of(in)->ahead);
 }
 
-static void local_post(struct chela_inst *in, chela_callback *fn, void *arg)
+static void add_task(struct fake *f, chela_callback *fn, void *arg, uint64_t timer)
 {
-    struct fake *f = fake_of(in);
     struct task *t = xmalloc(sizeof *t);
-    *t = (struct task){NULL, fn, arg};
+    *t = (struct task){NULL, fn, arg, timer};
     pthread_mutex_lock(&f->lock);
     *f->last = t;
     f->last = &t->next;
@@ -111,6 +111,30 @@ static void local_post(struct chela_inst *in, chela_callback *fn, void *arg)
     pthread_mutex_unlock(&f->lock);
     if (f->hooks)
         f->hooks->posted(f);
+}
+
+static void local_post(struct chela_inst *in, chela_callback *fn, void *arg)
+{
+    add_task(fake_of(in), fn, arg, 0);
+}
+
+/* Time passes at once: it fires in the next pass. */
+static uint64_t local_timer(struct chela_inst *in, uint64_t ms, chela_callback *fn, void *arg)
+{
+    struct fake *f = fake_of(in);
+    (void)ms;
+    add_task(f, fn, arg, ++f->last_timer);
+    return f->last_timer;
+}
+
+static void local_timer_stop(struct chela_inst *in, uint64_t timer)
+{
+    struct fake *f = fake_of(in);
+    pthread_mutex_lock(&f->lock);
+    for (struct task *t = f->first; t; t = t->next)
+        if (timer && t->timer == timer)
+            t->fn = NULL;
+    pthread_mutex_unlock(&f->lock);
 }
 
 struct work {
@@ -155,6 +179,8 @@ static const struct chela_local local_table = {
     .now_ms = local_now,
     .ticks_ms = local_ticks,
     .post = local_post,
+    .timer = local_timer,
+    .timer_stop = local_timer_stop,
     .work = local_work,
     .metric = local_metric,
 };
@@ -303,7 +329,8 @@ static void run(struct fake *f, struct task *t)
 {
     for (struct task *next; t; t = next) {
         next = t->next;
-        t->fn(&f->inst, t->arg);
+        if (t->fn)
+            t->fn(&f->inst, t->arg);
         free(t);
     }
 }

@@ -45,8 +45,11 @@ enum { CHELA_LAZY = 0, CHELA_BARRIER = 1 };
  *
  * flags CHELA_VOID: gives the id up; ops are ignored. done OK: no batch of this id will ever commit
  * (one that comes late ends with CHELA_E_CANCELLED); CONFLICT: it has committed.
+ *
+ * flags CHELA_MAY_WAIT (lazy ones): nothing goes on with its done, so a store may keep it for some
+ * 20 ms, to commit it together with what follows. Any later batch of the partition commits it.
  */
-enum { CHELA_VOID = 1 };
+enum { CHELA_VOID = 1, CHELA_MAY_WAIT = 2 };
 struct chela_batch {
     struct chela_head h;
     uint64_t id, after, fence;
