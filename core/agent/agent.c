@@ -23,6 +23,7 @@
 #include "agent/markup.h"
 #include "agent/models.h"
 #include "agent/outbox.h"
+#include "agent/pairing.h"
 #include "agent/recovery.h"
 #include "agent/runs.h"
 #include "agent/session.h"
@@ -96,6 +97,14 @@ static void recovered(void *owner, const struct error *e)
     ready(ready_owner, e);
 }
 
+static void paired(void *owner, const struct error *e)
+{
+    if (e)
+        recovered(owner, e);
+    else
+        recovery_run(recovered, owner);
+}
+
 void agent_start(agent_fn *ready, void *owner)
 {
     runs_on_end(session_released);
@@ -107,7 +116,7 @@ void agent_start(agent_fn *ready, void *owner)
     struct start *s = xcalloc(1, sizeof *s);
     s->ready = ready;
     s->owner = owner;
-    recovery_run(recovered, s);
+    pairing_load(paired, s);
 }
 
 struct stop {

@@ -10,12 +10,16 @@
 #include <support/json.h>
 #include <wire/functions.h>
 
+#include "agent/access.h"
 #include "agent/agents.h"
+#include "agent/bindings.h"
 #include "agent/commands.h"
 #include "agent/events.h"
 #include "agent/flow.h"
 #include "agent/hooks.h"
 #include "agent/journal.h"
+#include "agent/outbox.h"
+#include "agent/pairing.h"
 #include "agent/runs.h"
 #include "agent/session.h"
 #include "base/clock.h"
@@ -32,7 +36,6 @@ enum {
     EXTRA_BYTES = 256 << 10,
     MEDIA_MOST = 32,
     SESSIONS_MOST = 1000,
-    UNMENTIONED_MOST = 50,
     UNMENTIONED_BYTES = 16000
 };
 
@@ -101,9 +104,13 @@ static int find_place(struct arrival *a, struct error *e)
 {
     const struct message *m = a->m;
     const char *wish = chela_json_string(m->extra, "agent", NULL);
-    const char *agent = wish && *wish ? wish : agents_for_channel(m->channel);
-    if (*m->session) {
-        a->session = session_key_full(agent, m->session);
+    const struct binding bound = bindings_find(m);
+    const char *agent = wish && *wish  ? wish
+                        : *bound.agent ? bound.agent
+                                       : agents_for_channel(m->channel);
+    const char *named = *m->session ? m->session : bound.session;
+    if (*named) {
+        a->session = session_key_full(agent, named);
         a->agent =
             strncmp(a->session, "agent:", 6) == 0 ? session_key_agent(a->session) : xstrdup(agent);
     } else {
@@ -171,6 +178,9 @@ struct json_object *ingress_content(const struct message *m, const char *before)
 
 static void remember_unmentioned(const struct arrival *a)
 {
+    unsigned most = access_context(a->m);
+    if (most == 0)
+        return;
     if (unmentioned.count >= SESSIONS_MOST && !map_get(&unmentioned, a->session))
         return;
     char *before = map_get(&unmentioned, a->session);
@@ -178,7 +188,7 @@ static void remember_unmentioned(const struct arrival *a)
                          *a->m->sender_name ? a->m->sender_name : a->m->sender, a->m->text);
     size_t n = strlen(text), from = 0, lines = 0;
     for (size_t i = n; i > 0; i--) {
-        if (text[i - 1] == '\n' && (++lines > UNMENTIONED_MOST || n - i > UNMENTIONED_BYTES)) {
+        if (text[i - 1] == '\n' && (++lines > most || n - i > UNMENTIONED_BYTES)) {
             from = i;
             break;
         }
@@ -333,6 +343,32 @@ static char *run_id(const struct message *m)
     return xstrdup(uuid);
 }
 
+/* Someone who isn't known is told once how to be let in; the owner says yes by `chela pairing`. */
+static void offer_pairing(const struct message *m)
+{
+    bool fresh;
+    const char *code = pairing_code(m, &fresh);
+    if (!code || !fresh)
+        return;
+    CLEANUP(freep)
+    char *text = xprintf("I don't know you yet. If the owner of this assistant runs\n\n"
+                         "`chela pairing approve %s %s`\n\nwithin an hour, I will answer you.",
+                         m->channel, code);
+    outbox_notice(m, text, NULL);
+}
+
+/* 0: the sender may. */
+static int admit(struct message *m, struct error *e)
+{
+    enum access access = access_check(m);
+    if (access == ACCESS_YES)
+        return 0;
+    if (access == ACCESS_PAIR && strcmp(m->kind, "message") == 0)
+        offer_pairing(m);
+    log_debug("ingress", "%s: %s in %s may not", m->channel, m->sender, m->chat);
+    return error_set(e, CHELA_E_DENIED, "the sender may not (channels.%s)", m->channel);
+}
+
 void ingress_accept(struct message *m, ingress_fn *fn, void *owner)
 {
     struct error e = {0};
@@ -342,7 +378,7 @@ void ingress_accept(struct message *m, ingress_fn *fn, void *owner)
     a->owner = owner;
     if (stopping)
         error_set(&e, CHELA_E_BUSY, "the gateway is stopping");
-    if (e.class || check(m, &e) != 0 || find_place(a, &e) != 0) {
+    if (e.class || check(m, &e) != 0 || admit(m, &e) != 0 || find_place(a, &e) != 0) {
         answer(a, "", &e);
         arrival_free(a);
         return;
@@ -481,4 +517,5 @@ void ingress_reset(void)
     map_free(&unmentioned, free);
     memset(&unmentioned, 0, sizeof unmentioned);
     ingress_client_reset();
+    pairing_reset();
 }

@@ -10,11 +10,12 @@
 #include "agent/agents.h"
 #include "agent/digest.h"
 #include "agent/flow.h"
+#include "agent/identities.h"
 #include "agent/session.h"
 #include "base/mem.h"
 #include "host/settings.h"
 
-enum { KEY_BYTES = 255, ITEMS_MOST = 1000 };
+enum { KEY_BYTES = 255 };
 
 /* A service's id as a part of a key: no blanks, no control characters, no end of the world. */
 static char *part(const char *id)
@@ -47,16 +48,9 @@ static char *bounded(char *key)
 /* The person behind "channel:sender" where the configuration says so, else the sender. Free it. */
 static char *peer_of(const struct message *m)
 {
-    CLEANUP(freep) char *identity = xprintf("%s:%s", m->channel, m->sender);
-    int64_t n = settings_number_or("session.identities", 0);
-    for (int64_t i = 0; i < n && i < ITEMS_MOST; i++) {
-        CLEANUP(freep) char *is = xprintf("session.identities.%d.is", (int)i);
-        CLEANUP(freep) char *name = xprintf("session.identities.%d.name", (int)i);
-        for (unsigned k = 0; k < settings_list_count(is); k++) {
-            if (strcmp(settings_list_item(is, k), identity) == 0)
-                return part(settings_text(settings_now(), name));
-        }
-    }
+    const char *name = identities_name(m);
+    if (name)
+        return part(name);
     return part(*m->sender ? m->sender : m->chat);
 }
 

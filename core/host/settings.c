@@ -21,6 +21,7 @@ void settings_free(struct settings *s)
     for (size_t i = 0; i < s->instance_count; i++) {
         struct settings_instance *in = &s->instances[i];
         options_release(in->options);
+        options_release(in->common);
         free((char *)in->name);
         free((char *)in->key);
         free((char *)in->origin);
@@ -126,7 +127,10 @@ static const struct options *snapshot_of(const struct settings *s, const char *p
         const char *rest = path + section + 1;
         if (strncmp(rest, in->name, name) == 0 && rest[name] == '.') {
             *ret_rest = rest + name + 1;
-            return in->options;
+            CLEANUP(freep) char *first = xmemdup(*ret_rest, strcspn(*ret_rest, "."));
+            bool common = in->common && options_known(settings_channel_table,
+                                                      sizeof(struct chela_option), first, NULL);
+            return common ? in->common : in->options;
         }
     }
     return s->core;

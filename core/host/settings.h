@@ -75,6 +75,7 @@ struct settings_instance {
     const char *origin;  /* "FILE:LINE" or "default" */
     bool embedded;       /* exists without configuration */
     struct options *options;
+    struct options *common; /* channels: what all of them share (dm_policy ...), else NULL */
     const struct settings_type *type;
 };
 /* NULL after the last. Instances that are not enabled are not among them. */

@@ -124,6 +124,26 @@ static void check_network(const struct checking *c)
         complain(c, "network.proxy_is_public", "has no meaning without network.proxy");
 }
 
+/* "open" is a decision that nobody makes by leaving something out. */
+static void check_channels(const struct checking *c)
+{
+    for (size_t i = 0; i < c->settings->instance_count; i++) {
+        const struct settings_instance *in = &c->settings->instances[i];
+        if (!in->common || strcmp(options_text(in->common, "dm_policy"), "open") != 0)
+            continue;
+        bool all = false;
+        for (int64_t k = 0; k < options_number(in->common, "allow_from"); k++) {
+            CLEANUP(freep) char *item = xprintf("allow_from.%lld", (long long)k);
+            all = all || strcmp(options_text(in->common, item), "*") == 0;
+        }
+        CLEANUP(freep) char *path = xprintf("channels.%s.dm_policy", in->name);
+        if (!all)
+            complain(c, path,
+                     "\"open\" lets everybody write: say so by allow_from = [ \"*\" ], or choose "
+                     "\"pairing\" or \"allowlist\"");
+    }
+}
+
 static void check_folders(const struct checking *c)
 {
     int64_t n = settings_number(c->settings, "plugins.path");
@@ -228,5 +248,6 @@ void settings_check(const struct settings *s, bool typed, struct buf *errors)
     }
     check_gateway(&c);
     check_network(&c);
+    check_channels(&c);
     check_folders(&c);
 }

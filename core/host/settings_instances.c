@@ -14,7 +14,26 @@
 #include "host/options_private.h"
 #include "host/settings_private.h"
 
+/* What the core says about every instance, and about every channel. */
 static const char *const own_names[] = {"type", "plugin", "name", "enabled", NULL};
+static const char *const channel_names[] = {"type",
+                                            "plugin",
+                                            "name",
+                                            "enabled",
+                                            "dm_policy",
+                                            "allow_from",
+                                            "group_policy",
+                                            "group_allow_from",
+                                            "groups",
+                                            "require_mention",
+                                            "mention_patterns",
+                                            "context_messages",
+                                            NULL};
+
+static bool is_channel(const char *section)
+{
+    return strcmp(section, "channels") == 0;
+}
 
 struct reading {
     struct settings *settings;
@@ -134,7 +153,7 @@ static struct options *read_options(const struct reading *r, const char *section
                                       .group = group,
                                       .prefix = prefix,
                                       .environment = r->environment,
-                                      .skip = own_names,
+                                      .skip = is_channel(section) ? channel_names : own_names,
                                       .embedded = embedded};
     struct options *o = options_read(&request, errors, r->warnings);
     if (o) { /* where the instance may keep files of its own */
@@ -146,15 +165,16 @@ static struct options *read_options(const struct reading *r, const char *section
     return o;
 }
 
-/* What the core says about every instance: type, plugin, name, enabled. */
-static struct options *read_head(const struct reading *r, const char *prefix, const struct node *n,
-                                 struct buf *errors)
+static struct options *read_head(const struct reading *r, const char *section, const char *prefix,
+                                 const struct node *n, struct buf *errors)
 {
+    const char *const *names = is_channel(section) ? channel_names : own_names;
     struct node *head = node_new(NODE_GROUP, n->name, n->source, n->line);
-    for (size_t i = 0; own_names[i]; i++)
-        if (node_member(n, own_names[i]))
-            node_append(head, node_copy(node_member(n, own_names[i])));
-    struct options_request request = {.table = settings_instance_table,
+    for (size_t i = 0; names[i]; i++)
+        if (node_member(n, names[i]))
+            node_append(head, node_copy(node_member(n, names[i])));
+    struct options_request request = {.table = is_channel(section) ? settings_channel_table
+                                                                   : settings_instance_table,
                                       .stride = sizeof(struct chela_option),
                                       .group = head,
                                       .prefix = prefix,
@@ -215,7 +235,7 @@ static void read_instance(const struct reading *r, const char *section, struct n
     struct error e;
     CLEANUP(freep) char *prefix = xprintf("%s.%s", section, n->name);
     size_t mistakes = r->errors->n;
-    struct options *head = read_head(r, prefix, n, r->errors);
+    struct options *head = read_head(r, section, prefix, n, r->errors);
     const char *name = options_text(head, "name"), *type = options_text(head, "type");
     const char *plugin = options_text(head, "plugin");
     name = *name ? name : n->name;
@@ -233,6 +253,8 @@ static void read_instance(const struct reading *r, const char *section, struct n
             in->options = read_options(r, section, n->name, in->type, n, false, r->errors);
         else if (r->find_type)
             complain_type(r, section, n, &e);
+        if (is_channel(section))
+            in->common = options_hold(head);
     }
     *ret_enabled = enabled;
     options_release(head);

@@ -66,6 +66,7 @@ void settings_confine(struct node *root, const char *project, struct buf *warnin
 
 extern const struct chela_option settings_core_table[];
 extern const struct chela_option settings_instance_table[]; /* type, plugin, name, enabled */
+extern const struct chela_option settings_channel_table[];  /* that, and what all channels share */
 /* "channels", "providers" ...: groups whose members are instances; ends with NULL. */
 extern const char *const settings_sections[];
 /* "channel" for "channels": the first part of a module's name. NULL: no such section. */

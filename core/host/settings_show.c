@@ -61,6 +61,22 @@ static void show_options(const struct shower *w, const char *prefix, const struc
     }
 }
 
+/* type, plugin and name are shown by the caller. */
+static void show_common(const struct shower *w, const char *prefix, const struct options *o)
+{
+    static const char *const own[] = {"type", "plugin", "name", "enabled"};
+    struct options_value v;
+    for (size_t at = 0; o && options_next(o, &at, &v);) {
+        bool skip = false;
+        for (size_t i = 0; i < ARRAY_LENGTH(own); i++)
+            skip = skip || strcmp(v.path, own[i]) == 0;
+        CLEANUP(freep) char *path = xprintf("%s.%s", prefix, v.path);
+        bool list = v.type == CHELA_LIST || v.type == CHELA_ITEMS;
+        if (!skip && (list ? v.given && strcmp(v.text, "0") == 0 : v.given || *v.text))
+            show_one(w, path, &v);
+    }
+}
+
 void settings_show(const struct settings *s, bool json, struct buf *out)
 {
     struct shower w = {out, json ? chela_json_new_array() : NULL};
@@ -77,6 +93,7 @@ void settings_show(const struct settings *s, bool json, struct buf *out)
             v.text = in->type->plugin;
             show_one(&w, plugin, &v);
         }
+        show_common(&w, prefix, in->common);
         show_options(&w, prefix, in->options);
     }
     if (w.array) {

@@ -135,9 +135,18 @@ static const struct chela_option queue_channel_items[] = {
     {"mode", CHELA_STRING, CHELA_REQUIRED, NULL, "as messages.queue.mode", queue_modes},
     END};
 
+static const struct chela_option binding_items[] = {
+    {"agent", CHELA_STRING, 0, NULL, "who answers; absent: as without the binding", NULL},
+    {"session", CHELA_STRING, 0, NULL, "in which session; absent: by session.dm_scope", NULL},
+    {"channel", CHELA_STRING, 0, NULL, "name of the channel's instance, or its platform", NULL},
+    {"account", CHELA_STRING, 0, NULL, "the channel's account", NULL},
+    {"peer", CHELA_STRING, 0, NULL, "the sender, or the chat", NULL},
+    END};
+
 static const struct chela_option identity_items[] = {
     {"name", CHELA_STRING, CHELA_REQUIRED, NULL, "what the person is called", NULL},
-    {"is", CHELA_LIST, CHELA_REQUIRED, NULL, "\"channel:sender\" for each identity", NULL},
+    {"is", CHELA_LIST, CHELA_REQUIRED, NULL,
+     "\"channel:sender\" for each identity; the instance or the platform", NULL},
     END};
 
 /* The options of an agent, as agents.NAME.x; agents.defaults.x stands in for what isn't said. */
@@ -255,6 +264,10 @@ const struct chela_option settings_core_table[] = {
     ITEMS("messages.queue.by_channel", queue_channel_items, "other modes for some channels"),
 
     /* durability */
+    N("owners", CHELA_LIST, NULL,
+      "who may use the owner's commands, as \"channel:sender\" or an identity's name"),
+    ITEMS("bindings", binding_items,
+          "agent and session by where a message comes from: peer before account before channel"),
     CHOICE("durability", durabilities, "power", "what an acknowledgement promises"),
     CHOICE("on_unknown", unknown_sends, "hold", "after a crash in the middle of a delivery"),
 
@@ -275,6 +288,40 @@ const struct chela_option settings_instance_table[] = {
     T("plugin", NULL, "module that has the type; absent: KIND_TYPE, e.g. provider_openai"),
     T("name", NULL, "another name than the group's, e.g. \"llama.cpp\""),
     N("enabled", CHELA_BOOL, "true", "false: nothing of it is loaded or checked"), END};
+
+static const struct chela_option dm_policies[] = {
+    V("pairing", "who isn't known gets a code, which the owner approves"),
+    V("allowlist", "allow_from, and who was paired"),
+    V("open", "everybody; allow_from must say \"*\""), V("disabled", "no direct chats"), END};
+
+static const struct chela_option group_policies[] = {
+    V("allowlist", "the groups of groups, the people of group_allow_from, or both"),
+    V("open", "all groups, if group_allow_from is absent or names the sender"),
+    V("disabled", "no groups"), END};
+
+static const struct chela_option group_items[] = {
+    {"chat", CHELA_STRING, CHELA_REQUIRED, NULL, "id of the group, \"*\" = any other", NULL},
+    N("require_mention", CHELA_BOOL, NULL, "as the channel's"),
+    N("allow_from", CHELA_LIST, NULL, "only these people; absent: group_allow_from"),
+    END};
+
+const struct chela_option settings_channel_table[] = {
+    T("type", NULL, "type of the instance; absent: its name"),
+    T("plugin", NULL, "module that has the type; absent: KIND_TYPE, e.g. provider_openai"),
+    T("name", NULL, "another name than the group's, e.g. \"llama.cpp\""),
+    N("enabled", CHELA_BOOL, "true", "false: nothing of it is loaded or checked"),
+    CHOICE("dm_policy", dm_policies, "pairing", "who may write to the assistant directly"),
+    N("allow_from", CHELA_LIST, NULL,
+      "senders: their ids, \"channel:id\", names of identities, \"*\""),
+    CHOICE("group_policy", group_policies, "allowlist", "in which groups it listens, and to whom"),
+    N("group_allow_from", CHELA_LIST, NULL, "senders in groups, as allow_from"),
+    ITEMS("groups", group_items, "groups it is in"),
+    N("require_mention", CHELA_BOOL, "true", "in groups it answers only what is meant for it"),
+    N("mention_patterns", CHELA_LIST, NULL,
+      "regular expressions (case ignored) that mean it, beside the service's own mention"),
+    N("context_messages", CHELA_INT, "50",
+      "how many other messages of the group it is told with the next one that is meant for it"),
+    END};
 
 static const struct {
     const char *section, *kind;

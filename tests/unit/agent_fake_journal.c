@@ -23,7 +23,7 @@
 
 /* Rows are JSON objects in arrays; it is a test's journal. */
 static struct json_object *sessions, *messages, *runs, *calls, *approvals, *chunks, *inbox,
-    *allowed, *states, *attempts;
+    *allowed, *states, *attempts, *kv;
 static struct map blobs;
 static struct buf journal_log;
 static bool frozen;
@@ -87,8 +87,7 @@ bool fake_journal_deliver(void)
 }
 
 /* Notes a commit; true if it is to be applied. */
-static bool commit(struct journal_run *r, const char *name, bool barrier, journal_fn *fn,
-                   void *owner)
+bool fake_commit(struct journal_run *r, const char *name, bool barrier, journal_fn *fn, void *owner)
 {
     struct fake_told *t = fake_tell(fn, owner);
     if (frozen)
@@ -178,7 +177,7 @@ static void put_state(struct json_object *table, const char *key, const char *va
 
 void journal_inbound(const struct journal_message_in *in, journal_fn *fn, void *owner)
 {
-    if (!commit(NULL, "inbound", true, fn, owner))
+    if (!fake_commit(NULL, "inbound", true, fn, owner))
         return;
     CLEANUP(freep)
     char *key = xprintf("%s|%s|%s|%llu", in->conversation, in->kind, in->event,
@@ -203,7 +202,7 @@ void journal_inbound(const struct journal_message_in *in, journal_fn *fn, void *
 void journal_inbox_drop(const char *session, const char *id, journal_fn *fn, void *owner)
 {
     (void)session;
-    if (commit(NULL, "inbox_drop", false, fn, owner))
+    if (fake_commit(NULL, "inbox_drop", false, fn, owner))
         put_state(inbox, "id", id, "dropped");
 }
 
@@ -253,7 +252,7 @@ void journal_run_start(struct journal_run *r, const char *agent, uint64_t plan_r
                        const struct journal_message *m, unsigned count, journal_fn *fn, void *owner)
 {
     (void)plan_revision;
-    if (!commit(r, "start", false, fn, owner))
+    if (!fake_commit(r, "start", false, fn, owner))
         return;
     struct json_object *o = chela_json_push_object(runs);
     chela_json_put_text(o, "run", r->run);
@@ -276,7 +275,7 @@ void journal_run_state(struct journal_run *r, const char *state, uint64_t at)
 void journal_attempt(struct journal_run *r, unsigned number, const char *model, const char *reason,
                      bool effects, journal_fn *fn, void *owner)
 {
-    if (!commit(r, "attempt", effects, fn, owner))
+    if (!fake_commit(r, "attempt", effects, fn, owner))
         return;
     for (size_t i = 0; i < chela_json_length(attempts); i++) {
         struct json_object *a = chela_json_at(attempts, i);
@@ -310,7 +309,7 @@ void journal_attempt_end(struct journal_run *r, unsigned number, const char *out
 void journal_reply(struct journal_run *r, const struct journal_message *assistant,
                    const struct journal_call *c, unsigned count, journal_fn *fn, void *owner)
 {
-    if (!commit(r, "reply", false, fn, owner))
+    if (!fake_commit(r, "reply", false, fn, owner))
         return;
     add_messages(r, assistant, 1);
     for (unsigned i = 0; i < count; i++) {
@@ -327,7 +326,7 @@ void journal_reply(struct journal_run *r, const struct journal_message *assistan
 void journal_approval_ask(struct journal_run *r, const struct journal_approval *a, journal_fn *fn,
                           void *owner)
 {
-    if (!commit(r, "ask", true, fn, owner))
+    if (!fake_commit(r, "ask", true, fn, owner))
         return;
     struct json_object *o = chela_json_push_object(approvals);
     chela_json_put_text(o, "id", a->id);
@@ -347,7 +346,7 @@ void journal_approval_decide(const char *session, const char *id, const char *de
     (void)session;
     (void)by;
     (void)at;
-    if (commit(NULL, "decide", true, fn, owner))
+    if (fake_commit(NULL, "decide", true, fn, owner))
         put_state(approvals, "id", id, decision);
 }
 
@@ -356,7 +355,7 @@ void journal_call_start(struct journal_run *r, const char *call, const char *app
 {
     (void)approval;
     (void)hash;
-    if (commit(r, "call_start", !reads_only, fn, owner))
+    if (fake_commit(r, "call_start", !reads_only, fn, owner))
         put_state(calls, "id", call, "EXECUTING");
 }
 
@@ -364,7 +363,7 @@ void journal_call_end(struct journal_run *r, const char *call, const char *state
                       const char *result, uint64_t ms, journal_fn *fn, void *owner)
 {
     (void)ms;
-    if (!commit(r, "call_end", false, fn, owner))
+    if (!fake_commit(r, "call_end", false, fn, owner))
         return;
     struct json_object *o = fake_row(calls, "id", call), *part = NULL;
     put_state(calls, "id", call, state);
@@ -375,7 +374,7 @@ void journal_call_end(struct journal_run *r, const char *call, const char *state
 void journal_results(struct journal_run *r, const struct journal_message *m, unsigned count,
                      journal_fn *fn, void *owner)
 {
-    if (commit(r, "results", false, fn, owner))
+    if (fake_commit(r, "results", false, fn, owner))
         add_messages(r, m, count);
 }
 
@@ -394,7 +393,7 @@ static void add_chunk(const struct journal_run *r, const struct journal_chunk *c
 void journal_draft(struct journal_run *r, const struct journal_chunk *draft, journal_fn *fn,
                    void *owner)
 {
-    if (commit(r, "draft", true, fn, owner))
+    if (fake_commit(r, "draft", true, fn, owner))
         add_chunk(r, draft);
 }
 
@@ -402,7 +401,7 @@ void journal_final(struct journal_run *r, const struct journal_message *message,
                    const struct journal_chunk *c, unsigned count, const char *state, journal_fn *fn,
                    void *owner)
 {
-    if (!commit(r, "final", true, fn, owner))
+    if (!fake_commit(r, "final", true, fn, owner))
         return;
     if (message)
         add_messages(r, message, 1);
@@ -414,7 +413,7 @@ void journal_final(struct journal_run *r, const struct journal_message *message,
 void journal_abort(struct journal_run *r, const struct journal_message *m, unsigned count,
                    journal_fn *fn, void *owner)
 {
-    if (!commit(r, "abort", true, fn, owner))
+    if (!fake_commit(r, "abort", true, fn, owner))
         return;
     add_messages(r, m, count);
     put_state(runs, "run", r->run, "ABORTED");
@@ -425,7 +424,7 @@ void journal_chunk_state(const char *session, const char *run, const char *key, 
 {
     (void)session;
     (void)run;
-    if (!commit(NULL, "chunk", send_class == CHELA_SEND_NEITHER, fn, owner))
+    if (!fake_commit(NULL, "chunk", send_class == CHELA_SEND_NEITHER, fn, owner))
         return;
     put_state(chunks, "key", key, state);
     if (fake_row(chunks, "key", key))
@@ -436,7 +435,7 @@ void journal_chunk_state(const char *session, const char *run, const char *key, 
 
 void journal_session_patch(const char *session, const char *fields, journal_fn *fn, void *owner)
 {
-    if (!commit(NULL, "patch", true, fn, owner))
+    if (!fake_commit(NULL, "patch", true, fn, owner))
         return;
     struct json_object *o = NULL, *kept = chela_json_object(session_of(session, "main"), "fields");
     chela_json_parse(fields, strlen(fields), NULL, &o, NULL);
@@ -449,7 +448,7 @@ void journal_session_reset(const char *session, const char *reason, uint64_t at,
 {
     (void)reason;
     (void)at;
-    if (!commit(NULL, "reset", true, fn, owner))
+    if (!fake_commit(NULL, "reset", true, fn, owner))
         return;
     struct json_object *s = session_of(session, "main");
     chela_json_put_int(s, "epoch", chela_json_int(s, "epoch", 1) + 1);
@@ -459,14 +458,14 @@ void journal_session_reset(const char *session, const char *reason, uint64_t at,
 void journal_session_delete(const char *session, journal_fn *fn, void *owner)
 {
     (void)session;
-    commit(NULL, "delete", true, fn, owner);
+    fake_commit(NULL, "delete", true, fn, owner);
 }
 
 void journal_compaction(const char *session, uint64_t seq, const char *summary, uint64_t at,
                         journal_fn *fn, void *owner)
 {
     (void)at;
-    if (!commit(NULL, "compaction", true, fn, owner))
+    if (!fake_commit(NULL, "compaction", true, fn, owner))
         return;
     struct json_object *s = session_of(session, "main");
     chela_json_put_text(s, "summary", summary);
@@ -479,7 +478,7 @@ void journal_allow(const char *source, const char *kind, const char *by, uint64_
                    journal_fn *fn, void *owner)
 {
     (void)at;
-    if (!commit(NULL, "allow", true, fn, owner))
+    if (!fake_commit(NULL, "allow", true, fn, owner))
         return;
     struct json_object *r = chela_json_new_array();
     const char *const row[] = {source, kind, by};
@@ -492,7 +491,7 @@ void journal_allow_remove(const char *source, const char *kind, journal_fn *fn, 
 {
     (void)source;
     (void)kind;
-    commit(NULL, "allow_remove", true, fn, owner);
+    fake_commit(NULL, "allow_remove", true, fn, owner);
 }
 
 void journal_blob_put(struct chela_str data, char *hash, journal_fn *fn, void *owner)
@@ -531,7 +530,7 @@ static const struct {
 } tables[] = {
     {"sessions", &sessions},   {"messages", &messages}, {"runs", &runs},   {"calls", &calls},
     {"approvals", &approvals}, {"chunks", &chunks},     {"inbox", &inbox}, {"allowed", &allowed},
-    {"states", &states},       {"attempts", &attempts},
+    {"states", &states},       {"attempts", &attempts}, {"kv", &kv},
 };
 
 struct json_object *fake_table(const char *name)

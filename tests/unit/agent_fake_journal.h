@@ -27,6 +27,9 @@ struct fake_told {
 };
 
 struct fake_told *fake_tell(journal_fn *fn, void *owner);
+/* Notes a commit; true if it is to be applied. */
+bool fake_commit(struct journal_run *r, const char *name, bool barrier, journal_fn *fn,
+                 void *owner);
 
 /* Rows are JSON objects in arrays; it is a test's journal. */
 struct json_object *fake_table(const char *name);

@@ -1,5 +1,6 @@
 /*
- * What is read of the fake journal: the reads of agent/journal.h and what a test asks of its rows.
+ * What is read of the fake journal: the reads of agent/journal.h, its key-value rows, and what a
+ * test asks.
  */
 #include <json-c/json_object.h>
 #include <stdlib.h>
@@ -164,6 +165,52 @@ void journal_allow_list(journal_row_fn *row, journal_fn *fn, void *owner)
     struct fake_told *t = begin_read(row, fn, owner);
     for (size_t i = 0; i < chela_json_length(fake_table("allowed")); i++)
         chela_json_push(t->rows, json_object_get(chela_json_at(fake_table("allowed"), i)));
+}
+
+/* ---- key-value: one table, by space and key ---- */
+
+void journal_kv_list(const char *space, const char *prefix, journal_row_fn *row, journal_fn *fn,
+                     void *owner)
+{
+    struct fake_told *t = begin_read(row, fn, owner);
+    struct json_object *kv = fake_table("kv");
+    for (size_t i = 0; i < chela_json_length(kv); i++) {
+        struct json_object *o = chela_json_at(kv, i);
+        const char *key = fake_field(o, "key");
+        if (strcmp(fake_field(o, "space"), space) != 0 || strncmp(key, prefix, strlen(prefix)) != 0)
+            continue;
+        struct json_object *r = new_row(t);
+        add_text(r, key);
+        add_text(r, fake_field(o, "value"));
+    }
+}
+
+static void kv_drop(const char *space, const char *key)
+{
+    struct json_object *kv = fake_table("kv");
+    for (size_t i = chela_json_length(kv); i-- > 0;) {
+        struct json_object *o = chela_json_at(kv, i);
+        if (strcmp(fake_field(o, "space"), space) == 0 && strcmp(fake_field(o, "key"), key) == 0)
+            json_object_array_del_idx(kv, i, 1);
+    }
+}
+
+void journal_kv_put(const char *space, const char *key, struct chela_str value, bool durable,
+                    journal_fn *fn, void *owner)
+{
+    if (!fake_commit(NULL, "kv", durable, fn, owner))
+        return;
+    kv_drop(space, key);
+    struct json_object *o = chela_json_push_object(fake_table("kv"));
+    chela_json_put_text(o, "space", space);
+    chela_json_put_text(o, "key", key);
+    chela_json_put_string(o, "value", value.s, value.n);
+}
+
+void journal_kv_delete(const char *space, const char *key, journal_fn *fn, void *owner)
+{
+    if (fake_commit(NULL, "kv_delete", true, fn, owner))
+        kv_drop(space, key);
 }
 
 /* ---- the tests' side ---- */

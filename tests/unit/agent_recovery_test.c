@@ -152,6 +152,7 @@ static void leave_sending(uint32_t class, const char *on_unknown)
                                      .key_window_ms = 60000};
     struct chela_iface iface = {.channel = &channel};
     struct instance *in = fake_instance("far", ROLE_CHANNEL, &iface);
+    world_let_in("far");
     fake_set("on_unknown", on_unknown);
     fake_on(CHELA_FN_CHANNEL_SEND, nothing_said);
     CHELA_ARGS(chela_submit, q, 0);

@@ -285,6 +285,7 @@ static void long_answers_go_out_in_pieces_one_at_a_time(void **state)
                                           .send_class = CHELA_SEND_NEITHER};
     struct chela_iface iface = {.channel = &narrow};
     struct instance *small = fake_instance("small", ROLE_CHANNEL, &iface);
+    world_let_in("small");
     world_script((struct script){.text = "First paragraph of some length.\n\nSecond one, which "
                                          "is long as well.\n\nThird."});
     CHELA_ARGS(chela_submit, q, 0);

@@ -191,6 +191,17 @@ static inline void world_tool(const char *name, const char *more)
 #define MEDIUM "\"security\":{\"riskLevel\":\"medium\"}"
 #define HIGH   "\"security\":{\"riskLevel\":\"high\"}"
 
+/* Everybody may write to this channel. */
+static inline void world_let_in(const char *channel)
+{
+    CLEANUP(freep) char *from = xprintf("channels.%s.allow_from", channel);
+    CLEANUP(freep) char *all = xprintf("%s.0", from);
+    CLEANUP(freep) char *groups = xprintf("channels.%s.group_policy", channel);
+    fake_set(from, "1");
+    fake_set(all, "*");
+    fake_set(groups, "open");
+}
+
 static inline void world_open(void)
 {
     memset(&world, 0, sizeof world);
@@ -226,6 +237,7 @@ static inline void world_open(void)
     fake_on(CHELA_FN_TOOL_RUN, world_run);
     fake_on(CHELA_FN_CHANNEL_SEND, world_send);
     fake_set("agents.defaults.fallback", "other/m2");
+    world_let_in("cli");
     fake_start_agent();
 }
 

@@ -79,6 +79,9 @@ static void write_options(struct buf *out)
         add_option(out, "", o);
         before = o->name;
     }
+    buf_puts(out, ".SS channels\n");
+    for (const struct chela_option *o = settings_channel_table + 4; o->name; o++)
+        add_option(out, "channels.*.", o); /* behind what every instance has */
 }
 
 static void the_manual_tells_every_option_as_it_is(void **state)

@@ -67,6 +67,12 @@ static void each_mistake_names_file_line_and_remedy(void **state)
          "set\n"},
         {"channels : { telegram : { tokn = \"\"; token = \"12345678\"; }; };",
          "etc/chela.conf:1: channels.telegram.tokn: unknown option (did you mean \"token\"?)\n"},
+        {"channels : { telegram : { token = \"12345678\";\n dm_policy = \"open\"; }; };",
+         "etc/chela.conf:2: channels.telegram.dm_policy: \"open\" lets everybody write: say so by "
+         "allow_from = [ \"*\" ], or choose \"pairing\" or \"allowlist\"\n"},
+        {"channels : { telegram : { token = \"12345678\"; group_policy = \"opn\"; }; };",
+         "etc/chela.conf:1: channels.telegram.group_policy: \"opn\" is none of its values (did you "
+         "mean \"open\"?)\n"},
         {"channels : { telegram : { enabeld = true; token = \"12345678\"; }; };",
          "etc/chela.conf:1: channels.telegram.enabeld: unknown option (did you mean "
          "\"enabled\"?)\n"},

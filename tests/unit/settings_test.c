@@ -121,6 +121,26 @@ static void the_environment_reaches_every_kind_of_option(void **state)
     assert_string_equal(text("agents.main.instructions"), "pay ${NOBODY}");
 }
 
+static void what_all_channels_share_stands_beside_the_plugins_own(void **state)
+{
+    (void)state;
+    put("etc/chela.conf", "channels : { telegram : { token = \"12345678\"; dm_policy = \"open\";"
+                          " allow_from = [ \"*\", \"7\" ]; groups = ( { chat = \"-5\";"
+                          " require_mention = false; } ); }; };");
+    assert_string_equal(read_all(NULL), "");
+    assert_string_equal(text("channels.telegram.dm_policy"), "open");
+    assert_string_equal(text("channels.telegram.group_policy"), "allowlist");
+    assert_int_equal(settings_number(t.settings, "channels.telegram.allow_from"), 2);
+    assert_string_equal(text("channels.telegram.allow_from.1"), "7");
+    assert_string_equal(text("channels.telegram.groups.0.chat"), "-5");
+    assert_true(settings_has(t.settings, "channels.telegram.groups.0.require_mention"));
+    assert_string_equal(text("channels.telegram.token"), "${secret:token}");
+    struct buf shown = {0};
+    settings_show(t.settings, false, &shown);
+    assert_non_null(strstr(buf_text(&shown), "channels.telegram.dm_policy"));
+    buf_free(&shown);
+}
+
 static void a_wrong_variable_is_named(void **state)
 {
     (void)state;
@@ -257,6 +277,7 @@ int main(void)
         TEST(groups_of_several_files_are_joined),
         TEST(a_file_named_by_the_user_replaces_those_of_system_and_user),
         TEST(the_environment_reaches_every_kind_of_option),
+        TEST(what_all_channels_share_stands_beside_the_plugins_own),
         TEST(a_wrong_variable_is_named),
         TEST(an_untrusted_project_can_not_loosen_anything),
         TEST(an_untrusted_project_reads_no_variable_and_no_other_file),

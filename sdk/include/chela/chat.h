@@ -16,15 +16,35 @@ enum {
 };
 
 /*
- * A message came in. The host removes duplicates by (instance, account, chat, kind, event, version)
- * and stores it. event version    the service's id of the event, and of its edit (0 at first) kind
- * "message", "edit", "reaction" account chat thread  where; chat_type CHELA_DIRECT ... sender
- * sender_name   who session          session key that the sender may choose (terminal, page), else
- * "" text             what they wrote; reply_to: id of the message they answer, quote: its text at
- * when, seconds since 1970 media            name = file name, value = JSON {"hash","mime","size"}
- * or {"reference",...} extra            JSON object done: OK = stored (text = run id, "" if it only
- * went into the history), CHELA_E_CONFLICT = seen before, DENIED = the sender may not. Only after
- * it may the channel acknowledge.
+ * A message came in. The host removes duplicates by (instance, account, chat, kind, event,
+ * version), looks whether the sender may talk to it, and stores it. What decides that is configured
+ * for every channel alike (dm_policy, allow_from, group_policy, groups, require_mention ...): a
+ * channel hands over all that it hears, says who and where, and sets CHELA_MENTIONED where its
+ * service says that the assistant is meant: its name, a reply to it, a command for it.
+ *
+ *   event version    the service's id of the event, and of its edit (0 at first)
+ *
+ *   kind             "message", "edit", "reaction"
+ *
+ *   account          which of the instance's accounts, "" = its only one
+ *
+ *   chat thread      where; chat_type CHELA_DIRECT ...
+ *
+ *   sender           the service's id of who wrote it; sender_name: for people
+ *
+ *   session          session key that the sender may choose (terminal, page), else ""
+ *
+ *   text             what they wrote; reply_to: id of the message that they answer, quote: its text
+ *
+ *   at               when, seconds since 1970
+ *
+ *   media            name = file name, value = JSON {"hash","mime","size"} or {"reference",...}
+ *
+ *   extra            JSON object
+ *
+ * done: OK = stored (text = run id, "" if it only went into the history), CHELA_E_CONFLICT = seen
+ * before, CHELA_E_DENIED = the sender may not (who asks to be paired has been told how): only after
+ * one of these may the channel acknowledge. Any other error: the same message again later.
  */
 struct chela_submit {
     struct chela_head h;
