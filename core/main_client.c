@@ -31,6 +31,7 @@ static const struct {
     {"trace", cmd_trace, "show the way that a turn took"},
     {"route", cmd_route, "show which model would answer, and why"},
     {"models", cmd_models, "list the models"},
+    {"mcp", cmd_mcp, "show MCP servers and call their tools, or be one"},
     {"plugin", cmd_plugin, "list plugins, their options, or look into a file"},
     {"logs", cmd_logs, "show the gateway's log"},
     {"version", cmd_version, "show the version"},

@@ -11,6 +11,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_gateway(int argc, char **argv);
 int cmd_health(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
+int cmd_mcp(int argc, char **argv);
 int cmd_models(int argc, char **argv);
 int cmd_plugin(int argc, char **argv);
 int cmd_reload(int argc, char **argv);

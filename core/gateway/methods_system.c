@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "base/clock.h"
 #include "gateway/catalog.h"
+#include "gateway/gateway.h"
 #include "gateway/health.h"
 #include "gateway/logs.h"
 #include "gateway/method.h"
@@ -68,6 +69,7 @@ static void status(struct rpc *rpc, json_object *params)
     (void)params;
     chela_json_put_text(o, "version", PACKAGE_VERSION);
     chela_json_put_int(o, "pid", getpid());
+    chela_json_put_int(o, "port", gateway_port());
     chela_json_put_int(o, "ts", (int64_t)clock_now_ms());
     chela_json_put_int(o, "uptimeMs", (int64_t)health_uptime_ms());
     chela_json_put_int(o, "connections", connection_count());

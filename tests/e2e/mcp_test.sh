@@ -1,0 +1,81 @@
+#!/bin/bash
+# MCP servers that behave badly, by the whole way: a model's call, the gateway, the server's process.
+. "${CHELA_TEST_SRCDIR:-$(dirname "$0")/../..}/tests/lib/tap.sh"
+
+start_background mock "$build/tests/fakes/mock_model" --log "$tmp/requests"
+mock_port=${ready##*port=}
+configure <<END
+providers : { model : { type = "openai"; base_url = "http://127.0.0.1:$mock_port/v1"; }; };
+agents : { main : { model = "model/mock-1"; }; };
+tools : { security = "full"; mcp : { type = "mcp"; servers = (
+    { name = "fake"; command = "$build/tests/fakes/fake_mcp"; args = ["$tmp/diary"];
+      env = ( { name = "GIVEN"; value = "given"; } ); roots = [ "$tmp/work" ]; request_timeout = "20s"; },
+    { name = "gone"; command = "/nonexistent/program"; } ); }; };
+END
+start_gateway
+wait_for_line "$tmp/gateway.log" 'fake has 7 tools' >/dev/null
+is "$(grep -c '^start' "$tmp/diary")" 1 "one process, although the list changed before the greeting"
+like "$(wait_for_line "$tmp/diary" '^roots')" '"id":0.*file://.*/work' "a request with id 0 before the greeting is answered"
+
+run chela mcp list --json
+is "$(jq -c '[.servers[] | [.name, .state, .version]]' <<<"$out")" '[["fake","ready","2025-06-18"],["gone","restarting",null]]' \
+    "an older version is agreed on; a program that is not there is tried again"
+run chela mcp probe fake --json
+is "$(jq -c '[.toolList[].name]' <<<"$out")" \
+    '["fake__hang","fake__held","fake__release","fake__env","fake__ask","fake__crash","fake__progress"]' "both pages of tools"
+
+"$build/chela" mcp call fake held >"$tmp/first" 2>&1 &
+first=$!
+wait_for_line "$tmp/diary" '^held' >/dev/null
+run chela mcp call fake release
+is "$out" second "a call is answered while another waits"
+wait $first
+is "$(cat "$tmp/first")" first "answers out of order reach their calls; a second answer and one to nothing are dropped"
+
+run chela mcp call fake env
+is "$out" given/clean "the server has the variables that it was given, and not the gateway's"
+
+turn() { run chela agent -m "$1
+mock: say done"; }
+turn 'mock: tool fake__progress {}'
+is "$status $out" "0 done" "a model's call goes through; progress and something that is no JSON in between"
+is "$(tail -n 1 "$tmp/requests" | jq -r '.body.messages[-1].content')" whole "with its result"
+
+"$build/chela" mcp call fake ask >"$tmp/asked" 2>&1 &
+asked=$!
+id=$(wait_for_line "$tmp/gateway.log" 'asks \(q1\)' >/dev/null && echo q1)
+run chela mcp questions
+like "$out" 'Which\?' "a server's question to the person is shown"
+run chela mcp answer "$id" accept '{"colour":"blue"}'
+wait $asked
+is "$(cat "$tmp/asked")" blue "and answered"
+"$build/chela" mcp call fake ask >"$tmp/asked" 2>&1 &
+asked=$!
+wait_for_line "$tmp/gateway.log" 'asks \(q2\)' >/dev/null
+run chela mcp answer q2 accept
+wait $asked
+is "$(cat "$tmp/asked")" red "what is left out takes the form's default"
+
+turn 'mock: tool fake__crash {}'
+is "$status" 0 "a server that crashes in a call does not end the turn"
+like "$(tail -n 1 "$tmp/requests" | jq -r '.body.messages[-1].content')" 'signal 6' "the model is told"
+like "$(grep 'about to crash' "$tmp/gateway.log")" 'fake: about to crash' "its standard error is in the log"
+run chela mcp call fake env
+is "$out" given/clean "the next call starts it anew"
+is "$(grep -c '^start' "$tmp/diary")" 2 "once"
+
+"$build/chela" agent -m 'mock: tool fake__hang {}' >"$tmp/hang" 2>&1 &
+hang=$!
+wait_for_line "$tmp/diary" '^hang' >/dev/null
+pid=$(awk '/^start/ {pid = $2} END {print pid}' "$tmp/diary")
+kill -KILL "$pid"
+wait $hang
+like "$(wait_for_line "$tmp/gateway.log" 'signal 9')" 'fake: it was ended by signal 9' "kill -9 in the middle of a call"
+
+run chela mcp call fake env
+is "$out" given/clean "and it is back"
+stop_gateway
+is "$status" 0 "the gateway ends well"
+is "$(pgrep -f "$tmp/diary" || echo none)" none "no server is left"
+unlike "$(cat "$tmp/gateway.log")" 'left .* behind' "and nothing else"
+done_testing

@@ -1,0 +1,117 @@
+/*
+ * A server of the Model Context Protocol that behaves badly, for tests/e2e/mcp_test.sh: speaks
+ * before it is greeted, asks with id 0, answers out of order, ends in the middle of a call. JSON is
+ * only looked for by strings; each line in is a request of our own client. Appends a line for each
+ * start and each cancellation to the file named by its argument.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char line[1 << 16], held[64];
+static FILE *diary;
+
+static void say(const char *text)
+{
+    puts(text);
+    fflush(stdout);
+}
+
+/* The id of the request in `line`, as text. */
+static void id_of(char out[64])
+{
+    const char *p = strstr(line, "\"id\":");
+    size_t n = p ? strcspn(p + 5, ",}") : 0;
+    snprintf(out, 64, "%.*s", (int)n, p ? p + 5 : "0");
+}
+
+static void result(const char *id, const char *json)
+{
+    printf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n", id, json);
+    fflush(stdout);
+}
+
+static void text(const char *id, const char *words)
+{
+    char json[4096];
+    snprintf(json, sizeof json, "{\"content\":[{\"type\":\"text\",\"text\":\"%s\"}]}", words);
+    result(id, json);
+}
+
+static void list(const char *id)
+{
+#define TOOL(name) "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"}}"
+    if (strstr(line, "\"cursor\":\"page2\""))
+        result(id, "{\"tools\":[" TOOL("ask") "," TOOL("crash") "," TOOL("progress") "]}");
+    else
+        result(id, "{\"tools\":[" TOOL("hang") "," TOOL("held") "," TOOL("release") "," TOOL(
+                       "env") "],\"nextCursor\":\"page2\"}");
+}
+
+static void call(const char *id)
+{
+    if (strstr(line, "\"name\":\"hang\"")) {
+        fprintf(diary, "hang\n");
+    } else if (strstr(line, "\"name\":\"held\"")) {
+        snprintf(held, sizeof held, "%s", id);
+        fprintf(diary, "held\n");
+    } else if (strstr(line, "\"name\":\"release\"")) {
+        text(id, "second");
+        text(held, "first");
+        text(held, "a second answer to the same request");
+        text("999", "an answer to nothing");
+    } else if (strstr(line, "\"name\":\"crash\"")) {
+        fprintf(stderr, "about to crash\n");
+        abort();
+    } else if (strstr(line, "\"name\":\"env\"")) {
+        char words[600];
+        snprintf(words, sizeof words, "%s/%s", getenv("GIVEN") ? getenv("GIVEN") : "none",
+                 getenv("CHELA_GATEWAY_TOKEN") ? "leaked" : "clean");
+        text(id, words);
+    } else if (strstr(line, "\"name\":\"progress\"")) {
+        printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
+               "\"progressToken\":%s,\"progress\":1,\"total\":2,\"message\":\"half\"}}\n",
+               id);
+        say("this is no JSON");
+        text(id, "whole");
+    } else if (strstr(line, "\"name\":\"ask\"")) {
+        snprintf(held, sizeof held, "%s", id);
+        say("{\"jsonrpc\":\"2.0\",\"id\":\"e1\",\"method\":\"elicitation/create\",\"params\":{"
+            "\"message\":\"Which?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
+            "\"colour\":{\"type\":\"string\",\"default\":\"red\"}}}}}");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    char id[64];
+    diary = argc > 1 ? fopen(argv[1], "a") : NULL;
+    if (!diary)
+        return 2;
+    setvbuf(diary, NULL, _IOLBF, 0);
+    fprintf(diary, "start %d\n", (int)getpid());
+    say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+    while (fgets(line, sizeof line, stdin)) {
+        id_of(id);
+        if (strstr(line, "\"method\":\"initialize\"")) {
+            say("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"roots/list\"}");
+            result(id, "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},"
+                       "\"serverInfo\":{\"name\":\"fake\",\"version\":\"1\"}}");
+        } else if (strstr(line, "\"method\":\"tools/list\"")) {
+            list(id);
+        } else if (strstr(line, "\"method\":\"tools/call\"")) {
+            call(id);
+        } else if (strstr(line, "notifications/cancelled")) {
+            fprintf(diary, "cancelled\n");
+        } else if (strstr(line, "\"id\":0") && strstr(line, "\"roots\":")) {
+            fprintf(diary, "roots %s", line);
+        } else if (strstr(line, "\"id\":\"e1\"")) {
+            text(held, strstr(line, "\"colour\":\"blue\"")  ? "blue"
+                       : strstr(line, "\"colour\":\"red\"") ? "red"
+                                                            : "nothing");
+        }
+    }
+    fprintf(diary, "end\n");
+    return 0;
+}
