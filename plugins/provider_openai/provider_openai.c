@@ -168,11 +168,17 @@ static void take_usage(struct chela_stream *s, json_object *usage)
         return;
     json_object *in = chela_json_object(usage, "prompt_tokens_details"),
                 *out = chela_json_object(usage, "completion_tokens_details");
-    s->usage.in = (uint64_t)chela_json_int(usage, "prompt_tokens", 0);
-    s->usage.out = (uint64_t)chela_json_int(usage, "completion_tokens", 0);
-    s->usage.cache_read = (uint64_t)chela_json_int(
-        in, "cached_tokens", chela_json_int(usage, "prompt_cache_hit_tokens", 0));
-    s->usage.reasoning = (uint64_t)chela_json_int(out, "reasoning_tokens", 0);
+    int64_t prompt = chela_json_int(usage, "prompt_tokens", 0),
+            answer = chela_json_int(usage, "completion_tokens", 0),
+            thought = chela_json_int(out, "reasoning_tokens", 0),
+            cached = chela_json_int(in, "cached_tokens",
+                                    chela_json_int(usage, "prompt_cache_hit_tokens", 0));
+    if (thought > 0 && chela_json_int(usage, "total_tokens", 0) == prompt + answer + thought)
+        answer += thought; /* xAI counts them apart */
+    s->usage.in = (uint64_t)(prompt > cached ? prompt - cached : 0);
+    s->usage.out = (uint64_t)answer;
+    s->usage.cache_read = (uint64_t)cached;
+    s->usage.reasoning = (uint64_t)thought;
     chela_stream_usage(s);
 }
 

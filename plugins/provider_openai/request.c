@@ -298,24 +298,6 @@ static void put_params(FILE *out, const struct preset *p, const struct chela_par
         put_tool_choice(out, params->choice);
 }
 
-/* Messages of a service that wants an answer between a tool's result and a person's message. */
-static void put_answered_messages(FILE *out, const struct chela_begin *b, bool first)
-{
-    bool after_tool = false;
-    for (uint64_t i = 0; i < b->messages.n; i++) {
-        struct chela_pair m = b->messages.v[i];
-        if (!m.value.n)
-            continue;
-        if (!first)
-            fputc(',', out);
-        if (after_tool && chela_str_is(m.name, "user"))
-            fputs("{\"role\":\"assistant\",\"content\":\"(noted)\"},", out);
-        fwrite(m.value.s, 1, (size_t)m.value.n, out);
-        after_tool = chela_str_is(m.name, "tool");
-        first = false;
-    }
-}
-
 void request_write(FILE *out, const struct preset *p, const struct chela_begin *b,
                    struct chela_names *names, const struct chela_params *params)
 {
@@ -328,10 +310,8 @@ void request_write(FILE *out, const struct preset *p, const struct chela_begin *
         chela_write_string(out, b->system.s, (size_t)b->system.n);
         fputc('}', out);
     }
-    if (p->switches & ANSWER_AFTER_TOOL)
-        put_answered_messages(out, b, b->system.n == 0);
-    else
-        chela_write_messages(out, b, b->system.n == 0);
+    chela_write_answered(out, b, b->system.n == 0,
+                         p->switches & ANSWER_AFTER_TOOL ? CHELA_NOTED : NULL);
     fputc(']', out);
     put_tools(out, p, b, names);
     put_params(out, p, params);

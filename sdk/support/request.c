@@ -258,13 +258,21 @@ void chela_params_close(struct chela_params *p)
 
 bool chela_write_messages(FILE *out, const struct chela_begin *b, bool first)
 {
-    bool any = false;
+    return chela_write_answered(out, b, first, NULL);
+}
+
+bool chela_write_answered(FILE *out, const struct chela_begin *b, bool first, const char *noted)
+{
+    bool any = false, after_tool = false;
     for (uint64_t i = 0; i < b->messages.n; i++) {
         struct chela_str m = b->messages.v[i].value;
         if (!m.n)
             continue;
         if (any || !first)
             fputc(',', out);
+        if (noted && after_tool && chela_str_is(b->messages.v[i].name, "user"))
+            fprintf(out, "%s,", noted);
+        after_tool = chela_str_is(b->messages.v[i].name, "tool");
         fwrite(m.s, 1, (size_t)m.n, out);
         any = true;
     }

@@ -91,6 +91,11 @@ void chela_params_close(struct chela_params *p);
 /* Rendered messages, separated by commas; false if there are none. first: no comma in front. */
 bool chela_write_messages(FILE *out, const struct chela_begin *b, bool first);
 
+/* The same for services that want a word of the assistant between a tool's result and a person's
+ * message: `noted` is that message. */
+bool chela_write_answered(FILE *out, const struct chela_begin *b, bool first, const char *noted);
+#define CHELA_NOTED "{\"role\":\"assistant\",\"content\":\"(noted)\"}"
+
 /* For services whose roles must alternate: what was rendered are the parts of messages, and all
  * parts of neighbours of the same side go into one. Tools' results are the user's side. */
 struct chela_turns {

@@ -59,7 +59,10 @@ static void stream_free(struct chela_stream *s)
     free(s->stop);
     free(s->model);
     free(s->id);
-    free(s->extra);
+    if (s->extra_free)
+        s->extra_free(s->extra);
+    else
+        free(s->extra);
     free(s);
 }
 
@@ -260,6 +263,14 @@ void chela_stream_whole_call(struct chela_stream *s, size_t index, const char *i
     send_call(s, index, id, original_name(s, name ? name : ""), out, length, CHELA_LAST);
     c->named = true;
     free(out);
+}
+
+bool chela_stream_called(const struct chela_stream *s)
+{
+    for (size_t i = 0; i < s->call_count; i++)
+        if (s->calls[i].named)
+            return true;
+    return false;
 }
 
 void chela_stream_usage(struct chela_stream *s)

@@ -61,7 +61,8 @@ struct chela_stream {
     struct chela_textcall written;
     struct chela_stream_call *calls; /* by index */
     size_t call_count;
-    void *extra; /* the plugin's own, freed with the stream */
+    void *extra;                     /* the plugin's own, freed with the stream */
+    void (*extra_free)(void *extra); /* how; NULL: free() */
 };
 
 /* Longest index of a parallel call that a service may use. */
@@ -96,7 +97,8 @@ void chela_stream_call_last(struct chela_stream *s, size_t index);
 /* A whole call whose arguments came as an object (or NULL). */
 void chela_stream_whole_call(struct chela_stream *s, size_t index, const char *id, const char *name,
                              json_object *arguments);
-void chela_stream_usage(struct chela_stream *s); /* sends s->usage */
+bool chela_stream_called(const struct chela_stream *s); /* some call came */
+void chela_stream_usage(struct chela_stream *s);        /* sends s->usage */
 /* Keep one of the strings s->stop, s->model, s->id, s->error_text. */
 void chela_stream_keep(char **where, const char *text);
 /* s->stop by a table of the service's reasons; one that is not in it is "end". */

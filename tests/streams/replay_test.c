@@ -1,10 +1,12 @@
 /*
  * Replays recorded streams of real model APIs into a provider plugin: cut at every byte, directly
  * and through the encoder, the outcome is always the one that stands in tests/streams/golden/.
- * Where the same answer was recorded without streaming too, reading that gives the same calls and
- * the same reason to stop.
+ * Where the same question was answered without streaming too, that answer has the same calls and
+ * the same reason to stop. Prints a table: stream, bytes, cuts, result.
  *
- * Built once for each provider (its local.mk sets PLUGIN, FOLDER, OWN and FORM). The recordings
+ * Built once for each provider (local.mk sets PLUGIN, FOLDER, OWN and FORM; URI: which of the
+ * llama.cpp server's recordings are for it; OPTIONS: of the instance; PREPARES: a request that asks
+ * for the prompt comes first). The recordings
  * stand outside of the project (CHELA_SHARED, else ../shared): without them those of
  * tests/streams/own/ are replayed, and the rest is skipped. CHELA_TEST_GOLDEN=write writes the
  * golden files anew, to be read before they are committed.
@@ -33,6 +35,17 @@ extern const struct chela_plugin DESCRIPTOR(PLUGIN);
 
 /* A body up to SMALL is also parted in two at each of its bytes; a larger one only fed in pieces of
  * 1 to 16 bytes, which parts it at each byte as well. */
+/* Twins that were recorded for another question. */
+#ifndef OTHER_TWINS
+#define OTHER_TWINS ""
+#endif
+#ifndef OPTIONS
+#define OPTIONS                                                                                    \
+    {                                                                                              \
+        CHELA_LIT("list_models"), CHELA_LIT("false")                                               \
+    }
+#endif
+
 enum { LINE_LIMIT = 16 * 1024 * 1024, SMALL = 4096, PIECES = 4 };
 
 /* ---- files ---- */
@@ -72,8 +85,7 @@ static char *wire_body(const char *path, size_t *ret_length)
     for (char *line; (line = strsep(&rest, "\n"));)
         if (*line)
             fprintf(out, FORM == CHELA_SSE ? "data: %s\n\n" : "%s\n", line);
-    if (strstr(FOLDER, "openai") || strstr(FOLDER, "groq") || strstr(FOLDER, "xai") ||
-        strstr(FOLDER, "deepseek"))
+    if (strstr("openai-chat groq xai deepseek", FOLDER))
         fputs("data: [DONE]\n\n", out);
     fclose(out);
     free(text);
@@ -121,7 +133,11 @@ static struct kit *begin(bool encoded, bool stream, struct replay *ret)
         {CHELA_LIT("get_weather"), CHELA_LIT("{\"name\":\"get_weather\",\"description\":\"\","
                                              "\"parameters\":{\"type\":\"object\"}}")}};
     static const struct chela_pair message = {CHELA_LIT("user"), CHELA_LIT("{}")};
-    struct kit_setup setup = {.plugin = &DESCRIPTOR(PLUGIN), .encoded = encoded};
+    static const struct chela_pair options[] = {OPTIONS};
+    struct kit_setup setup = {.plugin = &DESCRIPTOR(PLUGIN),
+                              .options = options,
+                              .option_count = sizeof options / sizeof options[0],
+                              .encoded = encoded};
     struct kit *k = kit_open(&setup);
     assert_non_null(k);
     CHELA_ARGS(chela_begin, b, 0);
@@ -134,6 +150,11 @@ static struct kit *begin(bool encoded, bool stream, struct replay *ret)
     kit_call(k, CHELA_FN_PROVIDER_BEGIN, &b);
     const struct chela_http *request = kit_request(k, CHELA_FN_HTTP);
     assert_non_null(request);
+#ifdef PREPARES
+    kit_answer_ok(k, request->h.call, PREPARES, strlen(PREPARES));
+    request = kit_request(k, CHELA_FN_HTTP);
+    assert_non_null(request);
+#endif
     assert_int_equal(request->decode, stream ? FORM : CHELA_BODY);
     ret->kit = k;
     ret->request = request->h.call;
@@ -275,29 +296,44 @@ static const char *source_folder(void)
     return top ? top : ".";
 }
 
-static bool shared_folder(char *out, size_t size)
+static bool shared_folder(char *out, size_t size, const char *folder)
 {
     const char *shared = getenv("CHELA_SHARED");
     if (shared)
-        snprintf(out, size, "%s/testdata/streams/%s", shared, FOLDER);
+        snprintf(out, size, "%s/testdata/streams/%s", shared, folder);
     else
-        snprintf(out, size, "%s/../shared/testdata/streams/%s", source_folder(), FOLDER);
+        snprintf(out, size, "%s/../shared/testdata/streams/%s", source_folder(), folder);
     return access(out, R_OK) == 0;
 }
 
-/* What was recorded of the answer: its status, and whether it was a stream. */
-static unsigned status_of(const char *path, bool *ret_stream)
+/* What was recorded beside an answer, or NULL. */
+static json_object *meta_of(const char *path)
 {
-    char meta[1024];
+    char meta[1400];
     size_t n;
     snprintf(meta, sizeof meta, "%.*s.meta.json", (int)(strlen(path) - strlen(".body")), path);
     char *text = ends_with(path, ".body") ? slurp(meta, &n) : NULL;
     json_object *o = NULL;
-    unsigned status = 200;
-    if (text && chela_json_parse(text, n, NULL, &o, NULL) == 0)
-        status = (unsigned)chela_json_int(o, "status", 200);
-    const char *type =
-        chela_json_as_string(chela_json_at(chela_json_array(o, "content_type"), 0), NULL);
+    if (text)
+        chela_json_parse(text, n, NULL, &o, NULL);
+    free(text);
+    return o;
+}
+
+/* Its status, and whether it was a stream; an error alone says its status itself. */
+static unsigned status_of(const char *path, bool *ret_stream)
+{
+    json_object *o = meta_of(path), *error = NULL;
+    unsigned status = (unsigned)chela_json_int(o, "status", 200);
+    size_t n;
+    char *text = ends_with(path, ".json") ? slurp(path, &n) : NULL;
+    if (text && chela_json_parse(text, n, NULL, &error, NULL) == 0)
+        status = (unsigned)chela_json_int(chela_json_get(error, "error"), "code", 200);
+    json_object_put(error);
+    json_object *types = chela_json_get(o, "content_type");
+    const char *type = chela_json_as_string(types, NULL);
+    if (!type)
+        type = chela_json_as_string(chela_json_at(types, 0), NULL);
     *ret_stream = !type || strncmp(type, "application/json", 16) != 0;
     json_object_put(o);
     free(text);
@@ -325,7 +361,7 @@ static void compare_golden(const char *folder, const char *name, const char *got
 }
 
 /* An answer that was not streamed. */
-static void read_whole(const char *folder, const char *name, const char *body, size_t n)
+static char *read_whole(const char *folder, const char *name, const char *body, size_t n)
 {
     char golden[1100];
     struct replay r;
@@ -335,7 +371,7 @@ static void read_whole(const char *folder, const char *name, const char *body, s
     snprintf(golden, sizeof golden, "%s.whole", name);
     compare_golden(folder, golden, text);
     assert_int_equal(kit_close(k), 0);
-    free(text);
+    return text;
 }
 
 static void one_recording(const char *folder, const char *name)
@@ -348,7 +384,7 @@ static void one_recording(const char *folder, const char *name)
     bool stream;
     unsigned status = status_of(path, &stream);
     if (!stream && status < 400) {
-        read_whole(folder, name, body, n);
+        free(read_whole(folder, name, body, n));
         free(body);
         return;
     }
@@ -368,7 +404,9 @@ static void one_recording(const char *folder, const char *name)
         free(cut_events);
     }
     compare_golden(folder, name, whole);
-    printf("# %-50s %6zu bytes, %6zu cuts: same outcome\n", name, n, cuts ? cuts : n);
+    const char *stop = strstr(whole, "stop: "), *error = strstr(whole, "error: ");
+    printf("# %-46s %6zu bytes %6zu cuts  same outcome, %.*s\n", name, n, cuts ? cuts : n,
+           (int)strcspn(error ? error : stop, "\n"), error ? error : stop);
     free(events);
     free(bytes);
     free(whole);
@@ -378,30 +416,58 @@ static void one_recording(const char *folder, const char *name)
 static int is_stream(const struct dirent *e)
 {
     return ends_with(e->d_name, ".chunks.txt") || ends_with(e->d_name, ".body") ||
-           ends_with(e->d_name, ".sse");
+           ends_with(e->d_name, ".sse") || ends_with(e->d_name, "-info.json");
 }
 
-static unsigned all_of(const char *folder)
+/* The llama.cpp server speaks several APIs: one's recordings are for one provider each. */
+static bool is_ours(const char *folder, const char *name)
+{
+    char path[1400];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    json_object *meta = meta_of(path);
+    const char *uri = chela_json_string(meta, "uri", NULL);
+    bool ours = uri && strcmp(uri, URI) == 0;
+    json_object_put(meta);
+    return ours;
+}
+
+/* How many there were. ours: of a server with several APIs. */
+static unsigned all_of(const char *folder, bool ours)
 {
     struct dirent **list;
+    unsigned count = 0;
     int n = scandir(folder, &list, is_stream, alphasort);
     for (int i = 0; i < n; i++) {
-        one_recording(folder, list[i]->d_name);
+        if (!ours || is_ours(folder, list[i]->d_name)) {
+            one_recording(folder, list[i]->d_name);
+            count++;
+        }
         free(list[i]);
     }
     if (n >= 0)
         free(list);
-    return n < 0 ? 0 : (unsigned)n;
+    return count;
 }
 
 static void recordings_give_the_same_outcome_however_they_are_cut(void **state)
 {
     char folder[1024];
     (void)state;
-    if (!shared_folder(folder, sizeof folder))
+    if (!shared_folder(folder, sizeof folder, FOLDER))
         skip();
     digests = true;
-    assert_true(all_of(folder) > 0);
+    assert_true(all_of(folder, strcmp(FOLDER, "llamacpp") == 0) > 0);
+}
+
+static void a_llama_server_is_understood_by_this_api_too(void **state)
+{
+    char folder[1024];
+    (void)state;
+    if (!shared_folder(folder, sizeof folder, "llamacpp") || strcmp(FOLDER, "llamacpp") == 0)
+        skip();
+    digests = true;
+    if (all_of(folder, true) == 0)
+        skip();
 }
 
 static void recordings_of_our_own_give_the_same_outcome_however_they_are_cut(void **state)
@@ -410,21 +476,56 @@ static void recordings_of_our_own_give_the_same_outcome_however_they_are_cut(voi
     (void)state;
     snprintf(folder, sizeof folder, "%s/tests/streams/own/%s", source_folder(), OWN);
     digests = false;
-    assert_true(all_of(folder) > 0);
+    assert_true(all_of(folder, false) > 0);
 }
 
 /* ---- the same answer without streaming ---- */
 
+/* The lines of an outcome that begin with a label, one after another. */
+static char *lines_of(const char *outcome_text, const char *label)
+{
+    char *text = NULL;
+    size_t n, k = strlen(label);
+    FILE *out = open_memstream(&text, &n);
+    for (const char *p = outcome_text; *p; p += strcspn(p, "\n") + 1)
+        if (strncmp(p, label, k) == 0)
+            fprintf(out, "%.*s\n", (int)strcspn(p, "\n"), p);
+    fclose(out);
+    return text;
+}
+
+static bool same(const char *one, const char *other, const char *label)
+{
+    char *a = lines_of(one, label), *b = lines_of(other, label);
+    bool equal = strcmp(a, b) == 0;
+    free(a);
+    free(b);
+    return equal;
+}
+
+/* The service was asked twice, so the words and their count may differ; what it does may not. */
 static void one_twin(const char *folder, const char *name)
 {
     char path[1400], twin[1400];
-    size_t n;
+    size_t n, length;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     snprintf(twin, sizeof twin, "%.*s.json", (int)(strlen(path) - strlen(".chunks.txt")), path);
     char *whole = slurp(twin, &n);
     if (!whole)
         return;
-    read_whole(folder, name, whole, n);
+    char *body = wire_body(path, &length), *streamed = replay(body, length, 16, false, 200),
+         *read = read_whole(folder, name, whole, n);
+    bool another = strstr(OTHER_TWINS, name) != NULL;
+    printf("# %-46s twin: text %s, calls %s, usage %s, stop %s%s\n", name,
+           same(streamed, read, "text") ? "equal" : "differs",
+           same(streamed, read, "call") ? "equal" : "differ",
+           same(streamed, read, "usage") ? "equal" : "differs",
+           same(streamed, read, "stop") ? "equal" : "differs",
+           another ? " (another question)" : "");
+    assert_true(another || (same(streamed, read, "call") && same(streamed, read, "stop")));
+    free(read);
+    free(streamed);
+    free(body);
     free(whole);
 }
 
@@ -433,12 +534,12 @@ static int has_chunks(const struct dirent *e)
     return ends_with(e->d_name, ".chunks.txt");
 }
 
-static void whole_answers_are_read_as_well(void **state)
+static void an_answer_that_was_not_streamed_has_the_same_calls_and_the_same_end(void **state)
 {
     char folder[1024];
     struct dirent **list;
     (void)state;
-    if (!shared_folder(folder, sizeof folder))
+    if (!shared_folder(folder, sizeof folder, FOLDER))
         skip();
     digests = true;
     int n = scandir(folder, &list, has_chunks, alphasort);
@@ -500,7 +601,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recordings_of_our_own_give_the_same_outcome_however_they_are_cut),
         cmocka_unit_test(recordings_give_the_same_outcome_however_they_are_cut),
-        cmocka_unit_test(whole_answers_are_read_as_well),
+        cmocka_unit_test(a_llama_server_is_understood_by_this_api_too),
+        cmocka_unit_test(an_answer_that_was_not_streamed_has_the_same_calls_and_the_same_end),
         cmocka_unit_test(a_stream_that_breaks_off_is_an_error_that_may_be_tried_again),
         cmocka_unit_test(something_that_is_not_json_is_a_protocol_error),
         cmocka_unit_test(a_cancelled_call_ends_once),

@@ -1,0 +1,189 @@
+/*
+ * Writes requests of Mistral's chat completions (see request.h). Called by provider_mistral.c.
+ *
+ * Format: https://docs.mistral.ai/api/
+ */
+#include "request.h"
+
+#include <string.h>
+
+const struct chela_naming request_naming = {.id_most = 9, .id_exact = true};
+
+/* ---- a message ---- */
+
+static void put_media(FILE *out, const struct chela_message *m, json_object *part)
+{
+    struct chela_str bytes = chela_part_blob(m, part);
+    const char *mime = chela_part_mime(part, "application/octet-stream"),
+               *form = strncmp(mime, "image/", 6) == 0        ? "image_url"
+                       : strcmp(mime, "application/pdf") == 0 ? "document_url"
+                                                              : NULL;
+    if (bytes.s && form) {
+        fprintf(out, "{\"type\":\"%s\",\"%s\":\"data:%s;base64,", form, form, mime);
+        chela_write_base64(out, bytes.s, (size_t)bytes.n);
+        fputs("\"}", out);
+    } else {
+        fputs("{\"type\":\"text\",\"text\":", out);
+        chela_write_absent(out, part);
+        fputc('}', out);
+    }
+}
+
+static void put_user(FILE *out, const struct chela_message *m)
+{
+    size_t parts = chela_json_length(m->content);
+    fputs("{\"role\":\"user\",\"content\":", out);
+    if (parts == 1 && chela_part_is(chela_json_at(m->content, 0), "text")) {
+        chela_write_member(out, "", chela_json_at(m->content, 0), "text");
+    } else {
+        for (size_t i = 0; i < parts; i++) {
+            json_object *part = chela_json_at(m->content, i);
+            fputc(i ? ',' : '[', out);
+            if (chela_part_is(part, "text")) {
+                chela_write_member(out, "{\"type\":\"text\",\"text\":", part, "text");
+                fputc('}', out);
+            } else {
+                put_media(out, m, part);
+            }
+        }
+        fputs(parts ? "]" : "\"\"", out);
+    }
+    fputc('}', out);
+}
+
+static void put_calls(FILE *out, const struct chela_message *m)
+{
+    bool first = true;
+    for (size_t i = 0; i < chela_json_length(m->content); i++) {
+        json_object *part = chela_json_at(m->content, i),
+                    *arguments = chela_json_object(part, "arguments");
+        char name[CHELA_NAME_SIZE], id[CHELA_NAME_SIZE];
+        size_t n = 2;
+        if (!chela_part_is(part, "toolCall"))
+            continue;
+        chela_part_wire_name(m, part, name);
+        chela_part_wire_id(m, part, id);
+        fprintf(out,
+                "%s{\"id\":\"%s\",\"type\":\"function\",\"function\":{\"name\":\"%s\","
+                "\"arguments\":",
+                first ? ",\"tool_calls\":[" : ",", id, name);
+        const char *text = arguments ? chela_json_text(arguments, &n) : "{}";
+        chela_write_string(out, text, n);
+        fputs("}}", out);
+        first = false;
+    }
+    if (!first)
+        fputc(']', out);
+}
+
+/* Thinking of this provider goes back as a part of its own, in front. */
+static void put_assistant(FILE *out, const struct chela_message *m)
+{
+    fputs("{\"role\":\"assistant\",\"content\":", out);
+    bool thought = chela_write_joined(
+        out, "[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":", m, "thinking",
+        true);
+    if (thought)
+        fputs("}]}", out);
+    if (chela_write_joined(out, thought ? ",{\"type\":\"text\",\"text\":" : "", m, "text", false))
+        fputs(thought ? "}" : "", out);
+    else
+        fputs(thought ? "" : "\"\"", out);
+    fputs(thought ? "]" : "", out);
+    put_calls(out, m);
+    fputc('}', out);
+}
+
+static void put_results(FILE *out, const struct chela_message *m)
+{
+    for (size_t i = 0; i < chela_json_length(m->content); i++) {
+        json_object *part = chela_json_at(m->content, i);
+        char id[CHELA_NAME_SIZE], name[CHELA_NAME_SIZE];
+        chela_part_wire_id(m, part, id);
+        chela_part_wire_name(m, part, name);
+        fprintf(out, "%s{\"role\":\"tool\",\"tool_call_id\":\"%s\",\"name\":\"%s\",\"content\":",
+                i ? "," : "", id, name);
+        chela_write_result(out, part);
+        fputc('}', out);
+    }
+}
+
+void request_message(FILE *out, const struct chela_message *m)
+{
+    if (m->role == CHELA_ROLE_ASSISTANT)
+        put_assistant(out, m);
+    else if (m->role == CHELA_ROLE_TOOL)
+        put_results(out, m);
+    else
+        put_user(out, m);
+}
+
+/* ---- the whole ---- */
+
+static void put_tools(FILE *out, const struct chela_begin *b, struct chela_names *names)
+{
+    bool first = true;
+    for (size_t i = 0; i < names->count; i++) {
+        struct chela_tool_spec tool;
+        if (!chela_tool_open(&tool, names, b, i))
+            continue;
+        fprintf(out, "%s{\"type\":\"function\",\"function\":{\"name\":\"%s\"",
+                first ? ",\"tools\":[" : ",", tool.name);
+        chela_write_member(out, ",\"description\":", tool.manifest, "description");
+        fputs(",\"parameters\":", out);
+        chela_write_json(out, tool.parameters);
+        fputs("}}", out);
+        chela_tool_close(&tool);
+        first = false;
+    }
+    if (!first)
+        fputc(']', out);
+}
+
+static void put_tool_choice(FILE *out, const char *choice)
+{
+    if (strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0) {
+        fprintf(out, ",\"tool_choice\":\"%s\"", choice);
+    } else if (strcmp(choice, "required") == 0) {
+        fputs(",\"tool_choice\":\"any\"", out);
+    } else {
+        char wire[CHELA_NAME_SIZE];
+        chela_wire_name(&request_naming, choice, strlen(choice), wire);
+        fprintf(out, ",\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"%s\"}}",
+                wire);
+    }
+}
+
+void request_write(FILE *out, const struct chela_begin *b, struct chela_names *names,
+                   const struct chela_params *params)
+{
+    fputs("{\"model\":", out);
+    chela_write_string(out, b->model.s, (size_t)b->model.n);
+    fputs(",\"messages\":[", out);
+    if (b->system.n) {
+        fputs("{\"role\":\"system\",\"content\":", out);
+        chela_write_string(out, b->system.s, (size_t)b->system.n);
+        fputc('}', out);
+    }
+    chela_write_answered(out, b, b->system.n == 0, CHELA_NOTED);
+    fputc(']', out);
+    put_tools(out, b, names);
+    if (params->max_tokens > 0)
+        fprintf(out, ",\"max_tokens\":%lld", (long long)params->max_tokens);
+    if (params->temperature) {
+        fputs(",\"temperature\":", out);
+        chela_write_json(out, params->temperature);
+    }
+    if (params->thinking && strncmp(b->model.s, "magistral", 9) == 0)
+        fputs(",\"prompt_mode\":\"reasoning\"", out);
+    if (params->schema) {
+        fputs(",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"answer\","
+              "\"schema\":",
+              out);
+        chela_write_json(out, params->schema);
+        fputs("}}", out);
+    }
+    if (params->choice)
+        put_tool_choice(out, params->choice);
+    fprintf(out, ",\"stream\":%s}", params->stream ? "true" : "false");
+}
