@@ -124,8 +124,12 @@ static json_object *prepare_as(const char *session, const char *tool, const char
     if (!at)
         return NULL;
     /* the trace quotes as JSON does */
-    json_object *text = json_tokener_parse(at + 6);
-    const char *json = json_object_get_string(text);
+    const char *end = at + 7;
+    while (*end && *end != '"')
+        end += 1 + (*end == '\\' && end[1]);
+    json_object *text = NULL;
+    assert_int_equal(chela_json_parse(at + 6, (size_t)(end + 1 - at - 6), NULL, &text, NULL), 0);
+    const char *json = chela_json_as_string(text, NULL);
     assert_int_equal(chela_json_parse(json, strlen(json), NULL, &extra, NULL), 0);
     json_object_put(text);
     return extra;

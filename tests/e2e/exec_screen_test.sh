@@ -79,15 +79,15 @@ turn 'tool exec {"command":"cat; echo over","pty":false,"background":true}' \
     'tool process {"action":"write","text":"piped","eof":true,"until":"exit code","timeout":20000}'
 like "$out" 'exit code 0.*pipedover' "write ends the input of one without a terminal"
 
-turn 'tool exec {"command":"sleep 1000 & sleep 1000","background":true}' \
+turn 'tool exec {"command":"tail -f /dev/null & tail -f /dev/null","background":true}' \
     'tool process {"action":"kill","timeout":20000}'
 like "$out" 'ended: it was killed' "kill ends it with all that it started"
 
-turn 'tool exec {"command":"sleep 1000","timeout":1,"yieldMs":0}'
+turn 'tool exec {"command":"tail -f /dev/null","timeout":1,"yieldMs":0}'
 like "$out" 'longer than its time limit' "timeout ends it, in seconds"
 
 # somebody else's conversation sees nothing of it
-turn 'tool exec {"command":"sleep 1000","background":true}'
+turn 'tool exec {"command":"tail -f /dev/null","background":true}'
 run chela agent --session other -m $'mock: tool process {"action":"list"}'
 like "$out" 'no command runs in the background' "another session does not see it"
 run chela agent --session other -m $'mock: tool process {"action":"kill","sessionId":"s1"}'

@@ -14,6 +14,7 @@ CONF
 unset no_proxy
 export CHELA_GATEWAY__MAX_CONNECTIONS=2 CHELA_GATEWAY__FRAME_LIMIT=4096 CHELA_GATEWAY__HANDSHAKE_TIMEOUT=100ms
 start_gateway
+trap "" PIPE # the server may close while something is still written
 
 connect() { # FD: one more connection, with one request that keeps it alive
     eval "exec $1<>/dev/tcp/127.0.0.1/$gateway_port"

@@ -24,100 +24,100 @@ static const char *mistakes_of(const char *text)
     return buf_text(&t.log);
 }
 
+static const struct {
+    const char *file, *mistake;
+} mistakes[] = {
+    {"\ngateway : {\n prot = 1;\n};",
+     "etc/chela.conf:3: gateway.prot: unknown option (did you mean \"port\"?)\n"},
+    {"gatewy : { };", "etc/chela.conf:1: gatewy: unknown option (did you mean \"gateway\"?)\n"},
+    {"gateway : { port = \"80\"; };", "etc/chela.conf:1: gateway.port: wants a whole number, "
+                                      "without quotes, found a string \"80\"\n"},
+    {"gateway : { port = 99999999999; };",
+     "etc/chela.conf:1: the number 99999999999 is too large (write an L behind it if it is "
+     "meant)\n"},
+    {"gateway : { port = 99999999999L; };", "etc/chela.conf:1: gateway.port: 99999999999 is out "
+                                            "of range, it must be from 0 to 65535\n"},
+    {"gateway : { bind = \"loopbck\"; };",
+     "etc/chela.conf:1: gateway.bind: \"loopbck\" is neither \"loopback\", \"lan\" nor an "
+     "address (did you mean \"loopback\"?)\n"},
+    {"gateway : { bind = \"lan\";\n auth : { mode = \"none\"; }; };",
+     "etc/chela.conf:2: gateway.auth.mode: \"none\" is possible only with gateway.bind = "
+     "\"loopback\": everybody who reaches the port could give orders\n"},
+    {"network : {\n ca_file = \"/no/such/ca.pem\"; };",
+     "etc/chela.conf:2: network.ca_file: \"/no/such/ca.pem\" can't be read: No such file or "
+     "directory\n"},
+    {"network : { proxy = \"proxy.example:3128\"; };",
+     "etc/chela.conf:1: network.proxy: wants a URL such as \"http://proxy.example:3128\"\n"},
+    {"network : { proxy_is_public = true; };",
+     "etc/chela.conf:1: network.proxy_is_public: has no meaning without network.proxy\n"},
+    {"network : { connect_timeout = \"0s\"; };",
+     "etc/chela.conf:1: network.connect_timeout: 0 is out of range, it must be from 100 to "
+     "600000\n"},
+    {"gateway : { auth : { mode = \"pasword\"; }; };",
+     "etc/chela.conf:1: gateway.auth.mode: \"pasword\" is none of its values (did you mean "
+     "\"password\"?)\n"},
+    {"channels : { telegram : { }; };",
+     "etc/chela.conf:1: channels.telegram.token: missing: the bot's token\n"},
+    {"channels : { telegram : {\n token = \"${NO_TOKEN}\"; }; };",
+     "etc/chela.conf:2: channels.telegram.token: the environment variable NO_TOKEN is not "
+     "set\n"},
+    {"channels : { telegram : { tokn = \"\"; token = \"12345678\"; }; };",
+     "etc/chela.conf:1: channels.telegram.tokn: unknown option (did you mean \"token\"?)\n"},
+    {"channels : { telegram : { token = \"12345678\";\n dm_policy = \"open\"; }; };",
+     "etc/chela.conf:2: channels.telegram.dm_policy: \"open\" lets everybody write: say so by "
+     "allow_from = [ \"*\" ], or choose \"pairing\" or \"allowlist\"\n"},
+    {"channels : { telegram : { token = \"12345678\"; group_policy = \"opn\"; }; };",
+     "etc/chela.conf:1: channels.telegram.group_policy: \"opn\" is none of its values (did you "
+     "mean \"open\"?)\n"},
+    {"channels : { telegram : { enabeld = true; token = \"12345678\"; }; };",
+     "etc/chela.conf:1: channels.telegram.enabeld: unknown option (did you mean "
+     "\"enabled\"?)\n"},
+    {"channels : { matrix : { }; };",
+     "etc/chela.conf:1: channels.matrix: there is no plugin channel_matrix.so\n"},
+    {"channels : { telegram = true; };", "etc/chela.conf:1: channels.telegram: wants a group { "
+                                         "type = \"...\"; ... }, found true or "
+                                         "false\n"},
+    {"tools : { aproval : { timeout = 1; }; };",
+     "etc/chela.conf:1: tools.aproval: there is no plugin tool_aproval.so (did you mean "
+     "\"approval\"?)\n"},
+    {"tools : { exectuion = \"parallel\"; };",
+     "etc/chela.conf:1: tools.exectuion: unknown option (did you mean \"execution\"?)\n"},
+    {"providers : { x : { type = \"openai\"; };\n x : { type = \"openai\"; }; };",
+     "etc/chela.conf:2: \"x\" is set twice, first in line 1\n"},
+    {"providers : { x : { type = \"openai\"; };\n y : { type = \"openai\"; name = \"x\"; }; };",
+     "etc/chela.conf:2: providers.y: there is an instance of the name \"x\" already, in "
+     "etc/chela.conf:1\n"},
+    {"providers : { x : { type = \"openai\"; plugin = \"../evil\"; }; };",
+     "etc/chela.conf:1: providers.x.plugin: \"../evil\" can't be a module's name (a folder "
+     "belongs into plugins.path)\n"},
+    {"providers : { x : { type = \"openai\"; name = \"a/b\"; }; };",
+     "etc/chela.conf:1: providers.x: \"a/b\" can't be an instance's name\n"},
+    {"agents : { main : { model = \"grok/x\"; }; };\nproviders : { groq : { type = \"openai\"; "
+     "}; "
+     "};",
+     "etc/chela.conf:1: agents.main.model: \"grok/x\": there is no enabled provider \"grok\" "
+     "(did you mean \"groq\"?)\n"},
+    {"agents : { main : { model = \"anthropic/x\"; }; };",
+     "etc/chela.conf:1: agents.main.model: \"anthropic/x\": there is no enabled provider "
+     "\"anthropic\" (providers.anthropic.api_key: missing: the key)\n"},
+    {"agents : { main : { temperature = 7; }; };",
+     "etc/chela.conf:1: agents.main.temperature: 7 is out of range, it must be from 0 to 2\n"},
+    {"gateway : { port = ;",
+     "etc/chela.conf:1: syntax error in this line, or a missing ';' or '}' before it\n"},
+    {"@include \"none.conf\"\n", "etc/chela.conf:1: cannot open include file (the name is "
+                                 "relative to this file's folder; for all files of a folder "
+                                 "use conf.d/)\n"},
+    {"plugins : { path = [\"lib/x\"]; };",
+     "etc/chela.conf:1: plugins.path.0: \"lib/x\" is not an absolute path\n"},
+    {"plugins : { defaults = [\"../x\"]; };",
+     "etc/chela.conf:1: plugins.defaults: \"../x\" can't be a module's name\n"},
+};
+
 static void each_mistake_names_file_line_and_remedy(void **state)
 {
     (void)state;
-    static const struct {
-        const char *file, *mistake;
-    } cases[] = {
-        {"\ngateway : {\n prot = 1;\n};",
-         "etc/chela.conf:3: gateway.prot: unknown option (did you mean \"port\"?)\n"},
-        {"gatewy : { };", "etc/chela.conf:1: gatewy: unknown option (did you mean \"gateway\"?)\n"},
-        {"gateway : { port = \"80\"; };", "etc/chela.conf:1: gateway.port: wants a whole number, "
-                                          "without quotes, found a string \"80\"\n"},
-        {"gateway : { port = 99999999999; };",
-         "etc/chela.conf:1: the number 99999999999 is too large (write an L behind it if it is "
-         "meant)\n"},
-        {"gateway : { port = 99999999999L; };",
-         "etc/chela.conf:1: gateway.port: 99999999999 is out "
-         "of range, it must be from 0 to 65535\n"},
-        {"gateway : { bind = \"loopbck\"; };",
-         "etc/chela.conf:1: gateway.bind: \"loopbck\" is neither \"loopback\", \"lan\" nor an "
-         "address (did you mean \"loopback\"?)\n"},
-        {"gateway : { bind = \"lan\";\n auth : { mode = \"none\"; }; };",
-         "etc/chela.conf:2: gateway.auth.mode: \"none\" is possible only with gateway.bind = "
-         "\"loopback\": everybody who reaches the port could give orders\n"},
-        {"network : {\n ca_file = \"/no/such/ca.pem\"; };",
-         "etc/chela.conf:2: network.ca_file: \"/no/such/ca.pem\" can't be read: No such file or "
-         "directory\n"},
-        {"network : { proxy = \"proxy.example:3128\"; };",
-         "etc/chela.conf:1: network.proxy: wants a URL such as \"http://proxy.example:3128\"\n"},
-        {"network : { proxy_is_public = true; };",
-         "etc/chela.conf:1: network.proxy_is_public: has no meaning without network.proxy\n"},
-        {"network : { connect_timeout = \"0s\"; };",
-         "etc/chela.conf:1: network.connect_timeout: 0 is out of range, it must be from 100 to "
-         "600000\n"},
-        {"gateway : { auth : { mode = \"pasword\"; }; };",
-         "etc/chela.conf:1: gateway.auth.mode: \"pasword\" is none of its values (did you mean "
-         "\"password\"?)\n"},
-        {"channels : { telegram : { }; };",
-         "etc/chela.conf:1: channels.telegram.token: missing: the bot's token\n"},
-        {"channels : { telegram : {\n token = \"${NO_TOKEN}\"; }; };",
-         "etc/chela.conf:2: channels.telegram.token: the environment variable NO_TOKEN is not "
-         "set\n"},
-        {"channels : { telegram : { tokn = \"\"; token = \"12345678\"; }; };",
-         "etc/chela.conf:1: channels.telegram.tokn: unknown option (did you mean \"token\"?)\n"},
-        {"channels : { telegram : { token = \"12345678\";\n dm_policy = \"open\"; }; };",
-         "etc/chela.conf:2: channels.telegram.dm_policy: \"open\" lets everybody write: say so by "
-         "allow_from = [ \"*\" ], or choose \"pairing\" or \"allowlist\"\n"},
-        {"channels : { telegram : { token = \"12345678\"; group_policy = \"opn\"; }; };",
-         "etc/chela.conf:1: channels.telegram.group_policy: \"opn\" is none of its values (did you "
-         "mean \"open\"?)\n"},
-        {"channels : { telegram : { enabeld = true; token = \"12345678\"; }; };",
-         "etc/chela.conf:1: channels.telegram.enabeld: unknown option (did you mean "
-         "\"enabled\"?)\n"},
-        {"channels : { matrix : { }; };",
-         "etc/chela.conf:1: channels.matrix: there is no plugin channel_matrix.so\n"},
-        {"channels : { telegram = true; };", "etc/chela.conf:1: channels.telegram: wants a group { "
-                                             "type = \"...\"; ... }, found true or "
-                                             "false\n"},
-        {"tools : { aproval : { timeout = 1; }; };",
-         "etc/chela.conf:1: tools.aproval: there is no plugin tool_aproval.so (did you mean "
-         "\"approval\"?)\n"},
-        {"tools : { exectuion = \"parallel\"; };",
-         "etc/chela.conf:1: tools.exectuion: unknown option (did you mean \"execution\"?)\n"},
-        {"providers : { x : { type = \"openai\"; };\n x : { type = \"openai\"; }; };",
-         "etc/chela.conf:2: \"x\" is set twice, first in line 1\n"},
-        {"providers : { x : { type = \"openai\"; };\n y : { type = \"openai\"; name = \"x\"; }; };",
-         "etc/chela.conf:2: providers.y: there is an instance of the name \"x\" already, in "
-         "etc/chela.conf:1\n"},
-        {"providers : { x : { type = \"openai\"; plugin = \"../evil\"; }; };",
-         "etc/chela.conf:1: providers.x.plugin: \"../evil\" can't be a module's name (a folder "
-         "belongs into plugins.path)\n"},
-        {"providers : { x : { type = \"openai\"; name = \"a/b\"; }; };",
-         "etc/chela.conf:1: providers.x: \"a/b\" can't be an instance's name\n"},
-        {"agents : { main : { model = \"grok/x\"; }; };\nproviders : { groq : { type = \"openai\"; "
-         "}; "
-         "};",
-         "etc/chela.conf:1: agents.main.model: \"grok/x\": there is no enabled provider \"grok\" "
-         "(did you mean \"groq\"?)\n"},
-        {"agents : { main : { model = \"anthropic/x\"; }; };",
-         "etc/chela.conf:1: agents.main.model: \"anthropic/x\": there is no enabled provider "
-         "\"anthropic\" (providers.anthropic.api_key: missing: the key)\n"},
-        {"agents : { main : { temperature = 7; }; };",
-         "etc/chela.conf:1: agents.main.temperature: 7 is out of range, it must be from 0 to 2\n"},
-        {"gateway : { port = ;",
-         "etc/chela.conf:1: syntax error in this line, or a missing ';' or '}' before it\n"},
-        {"@include \"none.conf\"\n", "etc/chela.conf:1: cannot open include file (the name is "
-                                     "relative to this file's folder; for all files of a folder "
-                                     "use conf.d/)\n"},
-        {"plugins : { path = [\"lib/x\"]; };",
-         "etc/chela.conf:1: plugins.path.0: \"lib/x\" is not an absolute path\n"},
-        {"plugins : { defaults = [\"../x\"]; };",
-         "etc/chela.conf:1: plugins.defaults: \"../x\" can't be a module's name\n"},
-    };
-    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
-        assert_string_equal(mistakes_of(cases[i].file), cases[i].mistake);
+    for (size_t i = 0; i < ARRAY_LENGTH(mistakes); i++)
+        assert_string_equal(mistakes_of(mistakes[i].file), mistakes[i].mistake);
 }
 
 static void mistakes_of_several_files_are_reported_together(void **state)
