@@ -31,7 +31,7 @@ pick() { printf '%s\n' "${files[@]}" | grep -E "$1" || true; }
 mapfile -t sources < <(pick '^(core|sdk|plugins|tests)/.*\.[ch]$')
 mapfile -t headers < <(pick '^(core|sdk|plugins|tests)/.*\.h$')
 mapfile -t texts < <(pick '\.([chm]k?|m4|ac|am|sh|awk|md|conf|in|[1-8]|txt|service|bash)$|^(bootstrap|\.ci/run)$' |
-    grep -v -E '^tests/(data|vectors)/|/data/')
+    grep -v -E '^tests/(data|vectors)/|/data/|/golden/')
 
 if [ "$(clang-format --version 2>/dev/null | sed 's/.*version \([0-9]*\).*/\1/')" = $clang_format_version ]; then
     clang-format --dry-run "${sources[@]}" 2>&1 | grep -E 'warning:|error:' | sed 's/ code should.*//' >"$findings"
