@@ -2,18 +2,27 @@
  * What is known about programs: the table's syntax, look-up, and an admin's lines over the built-in
  * ones, which stand in risk_programs.c. A table is immutable once made and may be shared.
  *
- * A line:  NAMES LEVEL [KIND] [KEY=LIST ...] [-- WHY]      '#' begins a comment; lists are
- * separated by commas NAMES   programs, or "program/subcommand", separated by commas LEVEL   low,
- * medium or high: without any of the options below KIND    sub (has subcommands; those without a
- * line of their own have this line's level), wrap or wrap:N (runs its operands, behind N of them),
- * shell, find, xargs, env, sed, awk, test, names, command; absent: plain low=    first words that
- * make it low           high=, medium=   options that raise it; "-x" is found in clusters,
- *           "--name" also abbreviated, "x*" and "x=" as a begin
- *   value=  options that take the next word        free=   options known to be harmless (for kinds
- * that refuse others) paths=  last or all: these operands are written, so their place counts
- *   alone=  like low=, when nothing follows          bundled ("tar xf": a cluster without its dash
- * comes first) most=N  more operands than N are high builtin (of the shell, no file)    strict (an
- * option that isn't listed is high)    bare (sub: counts without words)
+ * A line:  NAMES LEVEL [KIND] [KEY=LIST ...] [-- WHY]
+ *
+ * '#' begins a comment; lists are separated by commas.
+ *
+ *   NAMES    programs, or "program/subcommand", separated by commas
+ *   LEVEL    low, medium or high: without any of the options below
+ *   KIND     sub (has subcommands; those without a line of their own have this line's level),
+ *            wrap or wrap:N (runs its operands, behind N of them), shell, find, xargs, env, sed,
+ *            awk, test, names, command; absent: plain
+ *   low=     first words that make it low
+ *   high=    options that raise it, medium= likewise; "-x" is found in clusters, "--name" also
+ *            abbreviated, "x*" and "x=" as a begin
+ *   value=   options that take the next word
+ *   free=    options known to be harmless (for kinds that refuse others)
+ *   paths=   last or all: these operands are written, so their place counts
+ *   alone=   like low=, when nothing follows
+ *   bundled  "tar xf": a cluster without its dash comes first
+ *   most=N   more operands than N are high
+ *   builtin  of the shell, no file
+ *   strict   an option that isn't listed is high
+ *   bare     of a sub: counts without words
  */
 #include "risk_internal.h"
 #include "risk_programs.h"

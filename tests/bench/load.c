@@ -4,11 +4,14 @@
  * measures. Prints one line "name=value ...". Called by gateway_bench.sh; knows nothing of Chela's
  * code.
  *
- *   load PORT turns SESSIONS MILLISECONDS PREFIX [MOST]   each session sends its next message when
- * the last one is answered; MOST messages at most load PORT chain SESSIONS MILLISECONDS PREFIX
- * [MOST]   likewise, but one message at a time, each to the next session load PORT inject SESSION
- * COUNT                        puts COUNT messages into a session's history load PORT idle COUNT
- * connects, says so, waits for the end of stdin
+ *   load PORT turns SESSIONS MILLISECONDS PREFIX [MOST]
+ *       each session sends its next message when the last one is answered; MOST messages at most
+ *   load PORT chain SESSIONS MILLISECONDS PREFIX [MOST]
+ *       likewise, but one message at a time, each to the next session
+ *   load PORT inject SESSION COUNT
+ *       puts COUNT messages into a session's history
+ *   load PORT idle COUNT
+ *       connects, says so, waits for the end of stdin
  */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
