@@ -6,10 +6,9 @@
  *
  * Built once for each provider (local.mk sets PLUGIN, FOLDER, OWN and FORM; URI: which of the
  * llama.cpp server's recordings are for it; OPTIONS: of the instance; PREPARES: a request that asks
- * for the prompt comes first). The recordings
- * stand outside of the project (CHELA_SHARED, else ../shared): without them those of
- * tests/streams/own/ are replayed, and the rest is skipped. CHELA_TEST_GOLDEN=write writes the
- * golden files anew, to be read before they are committed.
+ * for the prompt comes first). The recordings stand outside of the project (CHELA_SHARED, else
+ * ../shared): without them those of tests/streams/own/ are replayed, and the rest is skipped.
+ * CHELA_TEST_GOLDEN=write writes the golden files anew, to be read before they are committed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,14 +26,13 @@
 #include "base/lines.h"
 #include "kit.h"
 #include "net/sse.h"
+#include "recording.h"
 #include "support/json.h"
 
 #define JOIN(a, b)         a##b
 #define DESCRIPTOR(module) JOIN(module, _LTX_chela_plugin)
 extern const struct chela_plugin DESCRIPTOR(PLUGIN);
 
-/* A body up to SMALL is also parted in two at each of its bytes; a larger one only fed in pieces of
- * 1 to 16 bytes, which parts it at each byte as well. */
 /* Twins that were recorded for another question. */
 #ifndef OTHER_TWINS
 #define OTHER_TWINS ""
@@ -46,51 +44,11 @@ extern const struct chela_plugin DESCRIPTOR(PLUGIN);
     }
 #endif
 
+/* A body up to SMALL is also parted in two at each of its bytes; a larger one only fed in pieces of
+ * 1 to 16 bytes, which parts it at each byte as well. */
 enum { LINE_LIMIT = 16 * 1024 * 1024, SMALL = 4096, PIECES = 4 };
 
-/* ---- files ---- */
-
-static char *slurp(const char *path, size_t *ret_length)
-{
-    FILE *f = fopen(path, "re");
-    char *text = NULL;
-    size_t n = 0;
-    if (!f)
-        return NULL;
-    FILE *out = open_memstream(&text, &n);
-    for (int c; (c = fgetc(f)) != EOF;)
-        fputc(c, out);
-    fclose(out);
-    fclose(f);
-    *ret_length = n;
-    return text;
-}
-
-static bool ends_with(const char *name, const char *suffix)
-{
-    size_t n = strlen(name), k = strlen(suffix);
-    return n > k && strcmp(name + n - k, suffix) == 0;
-}
-
-/* The body as it came over the wire: recorded whole, or made of one payload a line. */
-static char *wire_body(const char *path, size_t *ret_length)
-{
-    size_t n;
-    char *text = slurp(path, &n), *body = NULL, *rest = text;
-    if (!text || !ends_with(path, ".chunks.txt")) {
-        *ret_length = n;
-        return text;
-    }
-    FILE *out = open_memstream(&body, ret_length);
-    for (char *line; (line = strsep(&rest, "\n"));)
-        if (*line)
-            fprintf(out, FORM == CHELA_SSE ? "data: %s\n\n" : "%s\n", line);
-    if (strstr("openai-chat groq xai deepseek", FOLDER))
-        fputs("data: [DONE]\n\n", out);
-    fclose(out);
-    free(text);
-    return body;
-}
+static const struct recording_form form = {FORM == CHELA_SSE, FOLDER};
 
 /* ---- one replay ---- */
 
@@ -290,62 +248,12 @@ static char *decode(const char *body, size_t n, size_t cut)
 
 /* ---- the recordings ---- */
 
-static const char *source_folder(void)
-{
-    const char *top = getenv("CHELA_TEST_SRCDIR");
-    return top ? top : ".";
-}
-
-static bool shared_folder(char *out, size_t size, const char *folder)
-{
-    const char *shared = getenv("CHELA_SHARED");
-    if (shared)
-        snprintf(out, size, "%s/testdata/streams/%s", shared, folder);
-    else
-        snprintf(out, size, "%s/../shared/testdata/streams/%s", source_folder(), folder);
-    return access(out, R_OK) == 0;
-}
-
-/* What was recorded beside an answer, or NULL. */
-static json_object *meta_of(const char *path)
-{
-    char meta[1400];
-    size_t n;
-    snprintf(meta, sizeof meta, "%.*s.meta.json", (int)(strlen(path) - strlen(".body")), path);
-    char *text = ends_with(path, ".body") ? slurp(meta, &n) : NULL;
-    json_object *o = NULL;
-    if (text)
-        chela_json_parse(text, n, NULL, &o, NULL);
-    free(text);
-    return o;
-}
-
-/* Its status, and whether it was a stream; an error alone says its status itself. */
-static unsigned status_of(const char *path, bool *ret_stream)
-{
-    json_object *o = meta_of(path), *error = NULL;
-    unsigned status = (unsigned)chela_json_int(o, "status", 200);
-    size_t n;
-    char *text = ends_with(path, ".json") ? slurp(path, &n) : NULL;
-    if (text && chela_json_parse(text, n, NULL, &error, NULL) == 0)
-        status = (unsigned)chela_json_int(chela_json_get(error, "error"), "code", 200);
-    json_object_put(error);
-    json_object *types = chela_json_get(o, "content_type");
-    const char *type = chela_json_as_string(types, NULL);
-    if (!type)
-        type = chela_json_as_string(chela_json_at(types, 0), NULL);
-    *ret_stream = !type || strncmp(type, "application/json", 16) != 0;
-    json_object_put(o);
-    free(text);
-    return status;
-}
-
 static void compare_golden(const char *folder, const char *name, const char *got)
 {
     char path[1024];
     size_t n;
     const char *write = getenv("CHELA_TEST_GOLDEN");
-    snprintf(path, sizeof path, "%s/tests/streams/golden/%s/%s.txt", source_folder(),
+    snprintf(path, sizeof path, "%s/tests/streams/golden/%s/%s.txt", recording_source(),
              strrchr(folder, '/') + 1, name);
     if (write && strcmp(write, "write") == 0) {
         FILE *f = fopen(path, "we");
@@ -353,7 +261,7 @@ static void compare_golden(const char *folder, const char *name, const char *got
         fputs(got, f);
         fclose(f);
     }
-    char *wanted = slurp(path, &n);
+    char *wanted = recording_read(path, &n);
     if (!wanted)
         fail_msg("%s is missing", path);
     assert_string_equal(got, wanted);
@@ -379,10 +287,10 @@ static void one_recording(const char *folder, const char *name)
     char path[1024];
     size_t n, cuts = 0;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    char *body = wire_body(path, &n);
+    char *body = recording_wire(path, &form, &n);
     assert_non_null(body);
     bool stream;
-    unsigned status = status_of(path, &stream);
+    unsigned status = recording_status(path, &stream);
     if (!stream && status < 400) {
         free(read_whole(folder, name, body, n));
         free(body);
@@ -415,8 +323,8 @@ static void one_recording(const char *folder, const char *name)
 
 static int is_stream(const struct dirent *e)
 {
-    return ends_with(e->d_name, ".chunks.txt") || ends_with(e->d_name, ".body") ||
-           ends_with(e->d_name, ".sse") || ends_with(e->d_name, "-info.json");
+    return recording_is(e->d_name, ".chunks.txt") || recording_is(e->d_name, ".body") ||
+           recording_is(e->d_name, ".sse") || recording_is(e->d_name, "-info.json");
 }
 
 /* The llama.cpp server speaks several APIs: one's recordings are for one provider each. */
@@ -424,7 +332,7 @@ static bool is_ours(const char *folder, const char *name)
 {
     char path[1400];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    json_object *meta = meta_of(path);
+    json_object *meta = recording_meta(path);
     const char *uri = chela_json_string(meta, "uri", NULL);
     bool ours = uri && strcmp(uri, URI) == 0;
     json_object_put(meta);
@@ -453,7 +361,7 @@ static void recordings_give_the_same_outcome_however_they_are_cut(void **state)
 {
     char folder[1024];
     (void)state;
-    if (!shared_folder(folder, sizeof folder, FOLDER))
+    if (!recording_folder(folder, sizeof folder, FOLDER))
         skip();
     digests = true;
     assert_true(all_of(folder, strcmp(FOLDER, "llamacpp") == 0) > 0);
@@ -463,7 +371,7 @@ static void a_llama_server_is_understood_by_this_api_too(void **state)
 {
     char folder[1024];
     (void)state;
-    if (!shared_folder(folder, sizeof folder, "llamacpp") || strcmp(FOLDER, "llamacpp") == 0)
+    if (!recording_folder(folder, sizeof folder, "llamacpp") || strcmp(FOLDER, "llamacpp") == 0)
         skip();
     digests = true;
     if (all_of(folder, true) == 0)
@@ -474,7 +382,7 @@ static void recordings_of_our_own_give_the_same_outcome_however_they_are_cut(voi
 {
     char folder[1024];
     (void)state;
-    snprintf(folder, sizeof folder, "%s/tests/streams/own/%s", source_folder(), OWN);
+    snprintf(folder, sizeof folder, "%s/tests/streams/own/%s", recording_source(), OWN);
     digests = false;
     assert_true(all_of(folder, false) > 0);
 }
@@ -510,10 +418,11 @@ static void one_twin(const char *folder, const char *name)
     size_t n, length;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     snprintf(twin, sizeof twin, "%.*s.json", (int)(strlen(path) - strlen(".chunks.txt")), path);
-    char *whole = slurp(twin, &n);
+    char *whole = recording_read(twin, &n);
     if (!whole)
         return;
-    char *body = wire_body(path, &length), *streamed = replay(body, length, 16, false, 200),
+    char *body = recording_wire(path, &form, &length),
+         *streamed = replay(body, length, 16, false, 200),
          *read = read_whole(folder, name, whole, n);
     bool another = strstr(OTHER_TWINS, name) != NULL;
     printf("# %-46s twin: text %s, calls %s, usage %s, stop %s%s\n", name,
@@ -531,7 +440,7 @@ static void one_twin(const char *folder, const char *name)
 
 static int has_chunks(const struct dirent *e)
 {
-    return ends_with(e->d_name, ".chunks.txt");
+    return recording_is(e->d_name, ".chunks.txt");
 }
 
 static void an_answer_that_was_not_streamed_has_the_same_calls_and_the_same_end(void **state)
@@ -539,7 +448,7 @@ static void an_answer_that_was_not_streamed_has_the_same_calls_and_the_same_end(
     char folder[1024];
     struct dirent **list;
     (void)state;
-    if (!shared_folder(folder, sizeof folder, FOLDER))
+    if (!recording_folder(folder, sizeof folder, FOLDER))
         skip();
     digests = true;
     int n = scandir(folder, &list, has_chunks, alphasort);
@@ -558,9 +467,9 @@ static void a_stream_that_breaks_off_is_an_error_that_may_be_tried_again(void **
     char folder[1024], path[1200];
     size_t n;
     (void)state;
-    snprintf(folder, sizeof folder, "%s/tests/streams/own/%s", source_folder(), OWN);
+    snprintf(folder, sizeof folder, "%s/tests/streams/own/%s", recording_source(), OWN);
     snprintf(path, sizeof path, "%s/text.body", folder);
-    char *body = wire_body(path, &n);
+    char *body = recording_wire(path, &form, &n);
     assert_non_null(body);
     struct replay r;
     struct kit *k = begin(false, true, &r);
