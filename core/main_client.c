@@ -27,6 +27,7 @@ static const struct {
     {"reload", cmd_reload, "have the configuration read anew"},
     {"trust", cmd_trust, "let a project's configuration count in full"},
     {"sessions", cmd_sessions, "list, export, change, reset or delete sessions"},
+    {"skills", cmd_skills, "list the skills, or what is wrong with some"},
     {"approvals", cmd_approvals, "list or answer what waits for a person"},
     {"trace", cmd_trace, "show the way that a turn took"},
     {"route", cmd_route, "show which model would answer, and why"},

@@ -17,6 +17,7 @@ int cmd_plugin(int argc, char **argv);
 int cmd_reload(int argc, char **argv);
 int cmd_route(int argc, char **argv);
 int cmd_sessions(int argc, char **argv);
+int cmd_skills(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_trust(int argc, char **argv);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RETRY_MS = 1000, RETRY_MOST_MS = 30000, DAY_MS = 24 * 3600 * 1000 };
+enum { GONE_AFTER = 3, RETRY_MS = 1000, RETRY_MOST_MS = 30000, DAY_MS = 24 * 3600 * 1000 };
 
 /* The place to post: relative to the server's URL, and on the same host. */
 static char *endpoint_of(const struct server *s, struct chela_str data)
@@ -82,6 +82,10 @@ static void done(struct io *io, const struct chela_done *d)
     for (unsigned i = 0; i < s->stream_failures && wait < RETRY_MOST_MS; i++)
         wait *= 2;
     s->stream_failures++;
+    if (d->http_status == 0 && s->stream_failures > GONE_AFTER) {
+        server_lost(s, "it can't be reached any more");
+        return;
+    }
     s->stream_timer = s->mcp->in->host->local->timer(s->mcp->in, wait, again, s);
 }
 

@@ -1,0 +1,1 @@
+PKG_CHECK_MODULES([YAML], [yaml-0.1])
