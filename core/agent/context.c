@@ -14,11 +14,14 @@
 #include "agent/hooks.h"
 #include "agent/instructions.h"
 #include "agent/journal.h"
+#include "agent/renewal.h"
 #include "agent/runs.h"
+#include "agent/session.h"
 #include "agent/tokens.h"
 #include "agent/toolplan.h"
 #include "agent/transcript.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "host/call.h"
@@ -38,6 +41,7 @@ struct assembly {
     char *workspace;
     struct section *sections;
     unsigned section_count, left;
+    bool renewed; /* the session has begun anew for this message */
 };
 
 static struct run *run_of(const struct assembly *a)
@@ -222,6 +226,32 @@ static void session_began(void *owner, const struct hooks_result *r)
     (void)r;
 }
 
+static void loaded(void *owner, struct transcript *t, const struct error *e);
+
+static void renewed(void *owner, const struct error *e)
+{
+    struct assembly *a = owner;
+    if (e)
+        log_warning("agent", "session %s could not begin anew: %s", a->p->job->session, e->text);
+    transcript_get(a->p->job->session, loaded, a);
+}
+
+/* A run that goes on after a restart belongs to the conversation that it began in. */
+static bool renew(struct assembly *a, struct transcript *t)
+{
+    const struct job *j = a->p->job;
+    const char *why = j->recovered || a->renewed || (t->count == 0 && !*t->summary)
+                          ? NULL
+                          : renewal_due(t->updated, clock_now_ms());
+    if (!why)
+        return false;
+    a->renewed = true;
+    log_info("agent", "session %s begins anew (%s)", j->session, why);
+    transcript_release(t);
+    session_renew(j->session, why, renewed, a);
+    return true;
+}
+
 static void loaded(void *owner, struct transcript *t, const struct error *e)
 {
     struct assembly *a = owner;
@@ -231,6 +261,8 @@ static void loaded(void *owner, struct transcript *t, const struct error *e)
         assemble(a);
         return;
     }
+    if (renew(a, t))
+        return;
     a->p->transcript = t;
     a->p->first = t->count;
     if (t->count == 0 && !*t->summary && hooks_any(CHELA_SESSION_START)) {

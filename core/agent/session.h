@@ -43,6 +43,8 @@ void session_leave(const char *session);
 /* Checked; fields as in journal_session_patch. */
 void session_patch(const char *session, struct json_object *fields, journal_fn *fn, void *owner);
 void session_reset(const char *session, const char *reason, journal_fn *fn, void *owner);
+/* The same by the turn that holds the session, before it begins. */
+void session_renew(const char *session, const char *reason, journal_fn *fn, void *owner);
 void session_delete(const char *session, journal_fn *fn, void *owner);
 void session_compact(const char *session, const char *instructions, journal_fn *fn, void *owner);
 void session_inject(const char *session, const char *text, const char *label, journal_fn *fn,

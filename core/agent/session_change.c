@@ -194,6 +194,14 @@ static void reset_entered(void *owner)
     journal_session_reset(c->session, c->text, clock_now_ms(), reset_stored, c);
 }
 
+void session_renew(const char *session, const char *reason, journal_fn *fn, void *owner)
+{
+    struct change *c = change_new(session, fn, owner);
+    c->text = xstrdup(reason);
+    tell_session_end(c);
+    journal_session_reset(c->session, c->text, clock_now_ms(), reset_stored, c);
+}
+
 void session_reset(const char *session, const char *reason, journal_fn *fn, void *owner)
 {
     struct change *c = change_new(session, fn, owner);

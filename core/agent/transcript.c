@@ -197,6 +197,7 @@ int transcript_append(struct transcript *t, uint64_t seq, const char *role, cons
         return error_set(e, CHELA_E_PROTOCOL, "session %s: message %llu follows %llu", t->session,
                          (unsigned long long)seq, (unsigned long long)t->last);
     t->last = seq;
+    t->updated = clock_now_ms();
     size_t n = strlen(body);
     enum entry_role r = role_of(role, strlen(role));
     if (r != ENTRY_NONE)

@@ -37,6 +37,8 @@ struct turn {
     unsigned retries;   /* in place, of the present call */
     uint64_t retry_since;
     unsigned recoveries;  /* from a context that was too long */
+    unsigned overflows;   /* the present model has called it too long; 1: compacted, 2: cut */
+    uint64_t room;        /* most tokens of the history since then, 0 = by the window */
     bool no_tools, whole; /* the model takes no tools; it doesn't stream */
     bool said_no_tools;
     bool closing;   /* the last call: an answer without tools is wanted */

@@ -116,7 +116,8 @@ static bool next_candidate(struct turn *t)
         strcmp(settings_text(settings_now(), "models.on_error"), "stop") == 0)
         return false;
     t->candidate++;
-    t->retries = 0;
+    t->retries = t->overflows = 0;
+    t->room = 0;
     t->no_tools = t->whole = false;
     return true;
 }
@@ -407,6 +408,47 @@ static bool simpler(struct turn *t, const struct model_answer *a)
     return true;
 }
 
+/* The service calls the prompt too long, whatever was estimated: what was before this turn is
+ * summarised and it is sent again; if that is not enough, without the older steps of the turn
+ * itself. Each once for a model. */
+static bool shorten(struct turn *t)
+{
+    if (t->overflows == 0 && t->recoveries < RECOVERIES_MOST && t->prompt->first > 0) {
+        struct turn_budget b = turn_budget(t);
+        t->overflows = 1;
+        compact(t, keep_tokens(&b) / (t->recoveries + 1));
+        return true;
+    }
+    uint64_t tokens = transcript_tokens(t->transcript, t->from);
+    unsigned cut = transcript_cut(t->transcript, tokens / 2);
+    if (t->overflows > 1 || cut <= t->from || cut >= t->transcript->count)
+        return false;
+    t->overflows = 2;
+    t->room = tokens / 2;
+    retry_in(t, 0);
+    return true;
+}
+
+/* The next model with a larger window than the present one's: a smaller one would fail as well. */
+static bool larger_candidate(struct turn *t)
+{
+    struct model_info now, other;
+    if (t->plan->strict || !models_info(turn_model(t), &now) ||
+        strcmp(settings_text(settings_now(), "models.on_error"), "stop") == 0)
+        return false;
+    for (unsigned i = t->candidate + 1; i < t->plan->count; i++) {
+        if (!models_info(t->plan->candidates[i].model, &other) || other.context <= now.context)
+            continue;
+        t->candidate = i;
+        t->retries = t->overflows = 0;
+        t->room = 0;
+        t->no_tools = t->whole = false;
+        retry_in(t, 0);
+        return true;
+    }
+    return false;
+}
+
 static void call_failed(struct turn *t, struct model_answer *a)
 {
     struct error e = a->detail;
@@ -425,15 +467,9 @@ static void call_failed(struct turn *t, struct model_answer *a)
         retry_in(t, 0);
         return;
     }
-    if (remedy == REMEDY_COMPACT && t->recoveries < RECOVERIES_MOST && t->prompt->first > 0) {
-        if (t->run->state == TURN_STREAMING || t->run->state == TURN_CALLING) {
-            struct turn_budget b = turn_budget(t);
-            uint64_t keep = keep_tokens(&b);
-            compact(t, keep / (t->recoveries + 1));
-            return;
-        }
-    }
-    if (remedy != REMEDY_END && next_candidate(t)) {
+    if (remedy == REMEDY_COMPACT && (shorten(t) || larger_candidate(t)))
+        return;
+    if (remedy != REMEDY_END && remedy != REMEDY_COMPACT && next_candidate(t)) {
         retry_in(t, 0);
         return;
     }

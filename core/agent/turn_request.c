@@ -39,6 +39,8 @@ struct turn_budget turn_budget(const struct turn *t)
     uint64_t history = (uint64_t)settings_number_or("session.history_tokens", 0);
     if (history && history < b.room)
         b.room = history;
+    if (t->room && t->room < b.room)
+        b.room = t->room;
     return b;
 }
 
@@ -134,6 +136,8 @@ struct turn_messages turn_messages(const struct turn *t)
         unsigned user = transcript_last_user(x);
         if (user < t->from)
             s.pairs[s.count++] = x->pairs[user];
+        if (t->room)
+            put(&s, "", "[Earlier steps of this answer did not fit and are left out here.]");
         rest = t->from;
     }
     memcpy(s.pairs + s.count, x->pairs + rest, (x->count - rest) * sizeof *s.pairs);

@@ -3,7 +3,7 @@
 
 #include "agent/health.h"
 
-enum { NEXT, RETRY, SHRINK, SIMPLER, END };
+enum { NEXT, RETRY, LARGER, SIMPLER, END };
 
 /* Class, and what is tried next. */
 static const struct {
@@ -14,7 +14,7 @@ static const struct {
     {CHELA_E_QUOTA, NEXT},    {CHELA_E_OVERLOADED, NEXT}, {CHELA_E_NOT_FOUND, NEXT},
     {CHELA_E_NETWORK, RETRY}, {CHELA_E_TIMEOUT, RETRY},   {CHELA_E_PROTOCOL, RETRY},
     {CHELA_E_GONE, RETRY},    {CHELA_E_BUSY, RETRY},      {CHELA_E_UNSUPPORTED, SIMPLER},
-    {CHELA_E_REFUSED, END},   {CHELA_E_TOO_LONG, NEXT},   {CHELA_E_OTHER, NEXT},
+    {CHELA_E_REFUSED, END},   {CHELA_E_TOO_LONG, LARGER}, {CHELA_E_OTHER, NEXT},
 };
 
 static const char *model_of(unsigned n)
@@ -31,6 +31,10 @@ static void each_class_of_failure_has_its_remedy(void **state)
     (void)state;
     for (unsigned i = 0; i < ARRAY_LENGTH(matrix); i++) {
         world_open();
+        if (matrix[i].then == LARGER) {
+            fake_unpublish(world.other, CHELA_MODELS);
+            fake_publish(world.other, CHELA_MODELS, "m2", "{\"context\":900000,\"tools\":true}");
+        }
         world_script((struct script){.error = matrix[i].class, .message = "no"});
         world_script((struct script){.text = "saved"});
         world_say("r1", "hi");
@@ -38,7 +42,7 @@ static void each_class_of_failure_has_its_remedy(void **state)
             assert_int_equal(world.request_count, 1); /* after a while */
             fake_advance(2000);
             assert_string_equal(model_of(1), "mock/m1");
-        } else if (matrix[i].then == NEXT) {
+        } else if (matrix[i].then == NEXT || matrix[i].then == LARGER) {
             assert_string_equal(model_of(1), "other/m2"); /* at once */
         } else if (matrix[i].then == SIMPLER) {
             assert_string_equal(model_of(1), "mock/m1");
@@ -219,6 +223,52 @@ static void a_context_that_is_too_long_is_compacted_and_sent_again(void **state)
     world_close();
 }
 
+/* A turn whose own steps are too much: no history before it, several rounds of tools. */
+static void overflow_in_the_turn(unsigned times)
+{
+    for (unsigned i = 0; i < 6; i++)
+        world_script((struct script){.calls = {{"c", "look", "{\"x\":1}", false}}});
+    for (unsigned i = 0; i < times; i++)
+        world_script((struct script){.error = CHELA_E_TOO_LONG, .message = "too many tokens"});
+    world_script((struct script){.text = "answer"});
+    world_say("r1", "the question");
+}
+
+static void a_turn_that_outgrows_the_window_goes_on_without_its_older_steps(void **state)
+{
+    (void)state;
+    world_open();
+    overflow_in_the_turn(1);
+    assert_int_equal(world.request_count, 8);
+    assert_string_equal(model_of(7), "mock/m1"); /* the same, once more */
+    assert_true(strlen(world.requests[7]) < strlen(world.requests[6]));
+    assert_non_null(strstr(world.requests[7], "the question"));
+    assert_non_null(strstr(world.requests[7], "Earlier steps of this answer did not fit"));
+    assert_string_equal(fake_run_state("r1"), "DONE");
+    world_close();
+}
+
+static void what_is_still_too_long_goes_to_a_larger_window_only(void **state)
+{
+    (void)state;
+    world_open(); /* the other model's window is no larger: a clear end */
+    overflow_in_the_turn(2);
+    assert_int_equal(world.request_count, 8);
+    assert_string_equal(fake_run_state("r1"), "FAILED");
+    assert_true(world_heard("\"errorKind\":\"context_length\""));
+    assert_non_null(strstr(world.sent, "too long for the model"));
+    world_close();
+    world_open();
+    fake_unpublish(world.other, CHELA_MODELS);
+    fake_publish(world.other, CHELA_MODELS, "m2", "{\"context\":900000,\"tools\":true}");
+    overflow_in_the_turn(2);
+    assert_int_equal(world.request_count, 9);
+    assert_string_equal(model_of(8), "other/m2");
+    assert_true(strlen(world.requests[8]) > strlen(world.requests[7])); /* all of it again */
+    assert_string_equal(fake_run_state("r1"), "DONE");
+    world_close();
+}
+
 static void silence_is_ended_by_the_watchdog(void **state)
 {
     (void)state;
@@ -357,6 +407,8 @@ int main(void)
         cmocka_unit_test(a_model_that_streams_nothing_is_asked_for_the_whole),
         cmocka_unit_test(a_model_without_tools_answers_without_and_says_so),
         cmocka_unit_test(a_context_that_is_too_long_is_compacted_and_sent_again),
+        cmocka_unit_test(a_turn_that_outgrows_the_window_goes_on_without_its_older_steps),
+        cmocka_unit_test(what_is_still_too_long_goes_to_a_larger_window_only),
         cmocka_unit_test(silence_is_ended_by_the_watchdog),
         cmocka_unit_test(the_router_decides_and_the_agents_list_follows),
         cmocka_unit_test(a_person_is_stronger_than_the_router),

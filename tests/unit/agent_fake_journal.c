@@ -260,6 +260,7 @@ void journal_run_start(struct journal_run *r, const char *agent, uint64_t plan_r
     chela_json_put_text(o, "agent", agent);
     chela_json_put_text(o, "state", "RECEIVED");
     add_messages(r, m, count);
+    chela_json_put_int(session_of(r->session, agent), "updated", (int64_t)clock_now_ms());
 }
 
 void journal_run_state(struct journal_run *r, const char *state, uint64_t at)
