@@ -17,7 +17,7 @@ _chela() {
         ;;
     chela)
         words=$(chela help --commands 2>/dev/null)
-        words=${words:-agent approvals chat config doctor gateway health help logs mcp models plugin reload route sessions skills status trace trust version}
+        words=${words:-agent approvals channels chat config doctor gateway health help logs mcp message models pairing plugin reload route sessions skills status trace trust version}
         ;;
     *)
         case ${COMP_WORDS[1]} in
@@ -25,6 +25,9 @@ _chela() {
         plugin) words="check info list options" ;;
         sessions) words="delete export list reset set" ;;
         approvals) words="allow-always allow-once deny list" ;;
+        channels) words="list login logout status" ;;
+        pairing) words="approve list revoke" ;;
+        message) words="send" ;;
         help) words=$(chela help --commands 2>/dev/null) ;;
         *) ;;
         esac

@@ -29,6 +29,7 @@
 #include "agent/session.h"
 #include "agent/toolplan.h"
 #include "agent/trace.h"
+#include "agent/traffic.h"
 #include "agent/transcript.h"
 #include "base/clock.h"
 #include "base/id.h"
@@ -404,6 +405,34 @@ bool agent_notice(const struct agent_notice *n)
                         .thread = (char *)(uintptr_t)(n->thread ? n->thread : "")};
     outbox_notice(&m, n->text, n->buttons);
     return true;
+}
+
+/* ---- channels ---- */
+
+void agent_channel_traffic(const char *channel, struct json_object *o)
+{
+    traffic_describe(channel, o);
+}
+
+struct json_object *agent_delivery_failures(void)
+{
+    return traffic_failures();
+}
+
+struct json_object *agent_pairings(void)
+{
+    return pairing_list();
+}
+
+void agent_pairing_approve(const char *channel, const char *code, const char *by, agent_fn *fn,
+                           void *owner)
+{
+    pairing_approve(channel, code, by, fn, owner);
+}
+
+void agent_pairing_revoke(const char *channel, const char *sender, agent_fn *fn, void *owner)
+{
+    pairing_revoke(channel, sender, fn, owner);
 }
 
 /* ---- approvals, trace ---- */

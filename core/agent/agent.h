@@ -99,6 +99,14 @@ struct json_object *agent_approvals(void);
 /* ---- trace ---- */
 /* {"run","session","agent","states":[{"state","at"}],"legs":[{"leg","from","to"}],"route","attempts","calls",
  * "message": the one form} */
+/* Channels: see traffic.h, pairing.h. Lists are the caller's. */
+void agent_channel_traffic(const char *channel, struct json_object *o);
+struct json_object *agent_delivery_failures(void);
+struct json_object *agent_pairings(void);
+void agent_pairing_approve(const char *channel, const char *code, const char *by, agent_fn *fn,
+                           void *owner);
+void agent_pairing_revoke(const char *channel, const char *sender, agent_fn *fn, void *owner);
+
 /* A text to a chat of a channel, outside of any turn; false: there is no such channel. buttons:
  * [{"label","value"}] or NULL. */
 struct agent_notice {

@@ -22,6 +22,7 @@
 #include "agent/pairing.h"
 #include "agent/runs.h"
 #include "agent/session.h"
+#include "agent/traffic.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -384,6 +385,7 @@ void ingress_accept(struct message *m, ingress_fn *fn, void *owner)
         return;
     }
     a->id = run_id(m);
+    traffic_in(m->channel);
     log_debug("ingress", "%s: event %s for %s", m->channel, m->event, a->session);
     if (!hooks_any(CHELA_MESSAGE_IN)) {
         store(a);
@@ -500,9 +502,12 @@ static void plugin_receipt(struct instance *in, uint64_t id, const void *args)
 {
     const struct chela_receipt *r = args;
     (void)id;
-    log_debug("outbox", "%s: message %.*s in %.*s: %.*s", instance_name(in), (int)r->message.n,
-              r->message.s ? r->message.s : "", (int)r->chat.n, r->chat.s ? r->chat.s : "",
-              (int)r->state.n, r->state.s ? r->state.s : "");
+    CLEANUP(freep) char *account = copy(r->account);
+    CLEANUP(freep) char *chat = copy(r->chat);
+    CLEANUP(freep) char *message = copy(r->message);
+    CLEANUP(freep) char *state = copy(r->state);
+    CLEANUP(freep) char *text = copy(r->text);
+    traffic_receipt(instance_name(in), account, chat, message, state, text);
 }
 
 void ingress_register(void)
@@ -518,4 +523,5 @@ void ingress_reset(void)
     memset(&unmentioned, 0, sizeof unmentioned);
     ingress_client_reset();
     pairing_reset();
+    traffic_reset();
 }

@@ -13,6 +13,7 @@
 
 #include "agent/journal.h"
 #include "agent/outbox.h"
+#include "agent/traffic.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -114,10 +115,22 @@ static void receipt_stored(void *owner, const struct error *e)
     }
 }
 
-/* The front piece is over: SENT, FAILED or UNKNOWN. */
-static void settle(struct lane *l, const char *state, const char *external)
+/* The front piece is over: SENT, FAILED or UNKNOWN, with the service's id or the reason. */
+static void settle(struct lane *l, const char *state, const char *external, uint32_t class,
+                   const char *why)
 {
     struct item *i = CONTAINER_OF(l->items.next, struct item, link);
+    struct traffic_piece p = {.channel = of(i->body, "channel"),
+                              .account = of(i->body, "account"),
+                              .chat = of(i->body, "chat"),
+                              .run = i->run,
+                              .session = i->session,
+                              .key = i->key,
+                              .send_class = i->send_class};
+    if (class == CHELA_OK)
+        traffic_sent(&p, external);
+    else
+        traffic_failed(&p, state, class, why);
     if (*i->run && !i->draft) {
         bool wait = i->send_class == CHELA_SEND_NEITHER;
         l->storing = wait;
@@ -142,7 +155,7 @@ static void unknown(struct lane *l)
                     "delivery unknown: piece %s to %s; not sent again "
                     "(on_unknown = \"hold\")",
                     i->key, of(i->body, "chat"));
-        settle(l, "UNKNOWN", "");
+        settle(l, "UNKNOWN", "", CHELA_E_TIMEOUT, "the connection or the gateway ended meanwhile");
         return;
     }
     CLEANUP(freep)
@@ -224,7 +237,7 @@ static void sent(void *owner, uint64_t call, const struct chela_done *d,
     if (i->query) {
         i->query = false;
         if (d->error == CHELA_OK)
-            settle(l, "SENT", text);
+            settle(l, "SENT", text, CHELA_OK, "");
         else if (d->error == CHELA_E_NOT_FOUND)
             pump(l);
         else
@@ -232,7 +245,7 @@ static void sent(void *owner, uint64_t call, const struct chela_done *d,
         return;
     }
     if (d->error == CHELA_OK) {
-        settle(l, "SENT", *text ? text : of(i->body, "edits"));
+        settle(l, "SENT", *text ? text : of(i->body, "edits"), CHELA_OK, "");
         return;
     }
     bool effect =
@@ -250,7 +263,7 @@ static void sent(void *owner, uint64_t call, const struct chela_done *d,
         i->tries = 0;
         pump(l);
     } else {
-        settle(l, "FAILED", "");
+        settle(l, "FAILED", "", d->error, text);
     }
 }
 
@@ -294,7 +307,7 @@ static void pump(struct lane *l)
         return;
     }
     if (!in) {
-        settle(l, "FAILED", "");
+        settle(l, "FAILED", "", CHELA_E_GONE, "the channel is not there");
         return;
     }
     struct pair_list media = pairs_of(chela_json_array(i->body, "media"), "name", NULL);

@@ -5,6 +5,7 @@
 
 int cmd_agent(int argc, char **argv);
 int cmd_approvals(int argc, char **argv);
+int cmd_channels(int argc, char **argv);
 int cmd_chat(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
@@ -12,7 +13,9 @@ int cmd_gateway(int argc, char **argv);
 int cmd_health(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
 int cmd_mcp(int argc, char **argv);
+int cmd_message(int argc, char **argv);
 int cmd_models(int argc, char **argv);
+int cmd_pairing(int argc, char **argv);
 int cmd_plugin(int argc, char **argv);
 int cmd_reload(int argc, char **argv);
 int cmd_route(int argc, char **argv);

@@ -15,7 +15,8 @@
 #include "wire/functions.h"
 
 static const struct method *const tables[] = {methods_chat,     methods_sessions, methods_system,
-                                              methods_approval, methods_chela,    methods_send};
+                                              methods_approval, methods_chela,    methods_send,
+                                              methods_channels};
 
 enum { PLUGIN_METHOD_MS = 60000 };
 

@@ -127,16 +127,6 @@ static void tools_catalog(struct rpc *rpc, json_object *params)
     free(key);
 }
 
-static void channels_status(struct rpc *rpc, json_object *params)
-{
-    json_object *o = health_channels();
-    (void)params;
-    chela_json_put_int(o, "ts", (int64_t)clock_now_ms());
-    chela_json_put_object(o, "channelAccounts");
-    chela_json_put_object(o, "channelDefaultAccountId");
-    rpc_answer(rpc, o);
-}
-
 static unsigned bounded(json_object *params, const char *name, unsigned fallback, unsigned most)
 {
     int64_t v = chela_json_int(params, name, fallback);
@@ -175,7 +165,6 @@ const struct method methods_system[] = {
     {"commands.list", SCOPE_READ, "sessionKey:s agentId:s provider:s scope:s includeArgs:b",
      commands_list},
     {"tools.catalog", SCOPE_READ, "agentId:s includePlugins:b sessionKey:s", tools_catalog},
-    {"channels.status", SCOPE_READ, "probe:b timeoutMs:i channel:s", channels_status},
     {"logs.tail", SCOPE_ADMIN, "cursor:i limit:i maxBytes:i", logs_tail},
     {"question.list", SCOPE_QUESTIONS, "", question_list},
     {"plugin.approval.list", SCOPE_APPROVALS, "", plugin_approval_list},

@@ -33,7 +33,7 @@ routers : { hours : { type = "hours"; day = "model/by-day"; night = "model/by-ni
 tools : { dice : { type = "dice"; seed = 7; };
     $(case $plugins in *tool_clock) echo 'clock : { type = "clock"; };' ;; esac)
 };
-channels : { spool : { type = "pipe"; in = "$tmp/in"; out = "$tmp/out"; dm_policy = "open"; allow_from = [ "*" ]; }; };
+channels : { spool : { type = "pipe"; in = "$tmp/in"; out = "$tmp/out"; }; };
 END
 chmod -R go-w "$tmp/template"
 export CHELA_PLUGIN_PATH="$CHELA_PLUGIN_PATH:$tmp/template"

@@ -16,3 +16,9 @@ tests_plugin_tool_weather_la_SOURCES = tests/plugin/weather/tool_weather.c
 tests_plugin_tool_weather_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_plugin_tool_weather_la_CFLAGS = $(PLUGIN_CFLAGS)
 tests_plugin_tool_weather_la_LDFLAGS = $(PLUGIN_LINKFLAGS) -rpath $(plugindir)
+
+check_LTLIBRARIES += tests/plugin/channel_spool.la
+tests_plugin_channel_spool_la_SOURCES = tests/plugin/spool/channel_spool.c
+tests_plugin_channel_spool_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+tests_plugin_channel_spool_la_CFLAGS = $(PLUGIN_CFLAGS)
+tests_plugin_channel_spool_la_LDFLAGS = $(PLUGIN_LINKFLAGS) -rpath $(plugindir)

@@ -8,7 +8,8 @@ AGENT_LIBS = core/libagent.a core/libbase.a sdk/wire/libwire.la sdk/support/libs
 unit_tests += tests/unit/agent_state_test tests/unit/agent_text_test tests/unit/agent_policy_test \
 	tests/unit/agent_turn_test tests/unit/agent_call_test tests/unit/agent_failover_test \
 	tests/unit/agent_queue_test tests/unit/agent_recovery_test tests/unit/agent_history_test \
-	tests/unit/agent_draft_test tests/unit/agent_access_test tests/unit/agent_renewal_test
+	tests/unit/agent_draft_test tests/unit/agent_access_test tests/unit/agent_renewal_test \
+	tests/unit/agent_traffic_test
 tests_unit_agent_state_test_SOURCES = tests/unit/agent_state_test.c $(AGENT_FAKES)
 tests_unit_agent_state_test_LDADD = $(AGENT_LIBS)
 tests_unit_agent_text_test_SOURCES = tests/unit/agent_text_test.c $(AGENT_FAKES)
@@ -34,3 +35,5 @@ tests_unit_agent_access_test_SOURCES = tests/unit/agent_access_test.c $(AGENT_FA
 tests_unit_agent_access_test_LDADD = $(AGENT_LIBS)
 tests_unit_agent_renewal_test_SOURCES = tests/unit/agent_renewal_test.c $(AGENT_FAKES)
 tests_unit_agent_renewal_test_LDADD = $(AGENT_LIBS)
+tests_unit_agent_traffic_test_SOURCES = tests/unit/agent_traffic_test.c $(AGENT_FAKES)
+tests_unit_agent_traffic_test_LDADD = $(AGENT_LIBS)
