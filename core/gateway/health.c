@@ -48,22 +48,6 @@ static bool running(const struct instance *in)
     return instance_state(in) == INSTANCE_RUNNING;
 }
 
-/* Calls fn for each instance once, whatever roles it has. */
-static void each_instance(void (*fn)(void *arg, struct instance *in), void *arg)
-{
-    for (unsigned role = 0; role < ROLE_COUNT; role++)
-        for (struct instance *in = NULL; (in = instance_next((enum role)role, in));) {
-            const struct chela_iface *i = instance_iface(in);
-            const void *roles[ROLE_COUNT] = {i->store, i->hook,    i->provider, i->router,
-                                             i->tool,  i->service, i->channel};
-            unsigned first = 0;
-            while (!roles[first])
-                first++;
-            if (first == role)
-                fn(arg, in);
-        }
-}
-
 static void add_plugin(void *arg, struct instance *in)
 {
     json_object *plugins = arg;
@@ -107,7 +91,7 @@ json_object *health_snapshot(void)
     json_object *plugins = chela_json_put_object(o, "plugins");
     chela_json_put_array(plugins, "loaded");
     chela_json_put_array(plugins, "errors");
-    each_instance(add_plugin, plugins);
+    instance_each(add_plugin, plugins);
     chela_json_put_text(o, "defaultAgentId", agent_default());
     return o;
 }

@@ -65,20 +65,26 @@ static json_object *find_plugin(json_object *list, const char *name)
     return o;
 }
 
+static void list_instance(void *arg, struct instance *in)
+{
+    json_object *plugin = find_plugin(arg, instance_plugin(in));
+    for (unsigned role = 0; role < ROLE_COUNT; role++) {
+        if (!(instance_roles(in) & (1u << role)))
+            continue;
+        json_object *i = chela_json_push_object(chela_json_array(plugin, "instances"));
+        chela_json_put_text(i, "name", instance_name(in));
+        chela_json_put_text(i, "type", instance_type(in));
+        chela_json_put_text(i, "role", role_names[role]);
+        chela_json_put_text(i, "state", instance_state_name(instance_state(in)));
+        chela_json_put_text(i, "why", instance_why(in));
+    }
+}
+
 static void plugins_list(struct rpc *rpc, json_object *params)
 {
     json_object *o = chela_json_new_object(), *plugins = chela_json_put_array(o, "plugins");
     (void)params;
-    for (unsigned role = 0; role < ROLE_COUNT; role++)
-        for (struct instance *in = NULL; (in = instance_next((enum role)role, in));) {
-            json_object *plugin = find_plugin(plugins, instance_plugin(in));
-            json_object *i = chela_json_push_object(chela_json_array(plugin, "instances"));
-            chela_json_put_text(i, "name", instance_name(in));
-            chela_json_put_text(i, "type", instance_type(in));
-            chela_json_put_text(i, "role", role_names[role]);
-            chela_json_put_text(i, "state", instance_state_name(instance_state(in)));
-            chela_json_put_text(i, "why", instance_why(in));
-        }
+    instance_each(list_instance, plugins);
     rpc_answer(rpc, o);
 }
 

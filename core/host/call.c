@@ -452,4 +452,5 @@ void call_close(void)
         free(c);
     }
     map_free(&calls.by_id, NULL);
+    say_mend_close();
 }

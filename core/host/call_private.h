@@ -50,6 +50,11 @@ struct handler {
 };
 const struct handler *call_handler_of(const struct wire_function *f);
 
+/* say_text.c: makes valid UTF-8 of the text in a frame of a plugin; true if something was not. c:
+ * the call that a done ends. */
+bool say_mend(const struct wire_function *f, const struct call *c, void *args);
+void say_mend_close(void);
+
 /* call_say.c */
 void say_attach(struct instance *in); /* opens the inbox */
 /* What the plugin says: host_table's thunks in the daemon. */

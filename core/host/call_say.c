@@ -305,6 +305,8 @@ void say_take(struct instance *in, const struct wire_frame *frame)
         broken(in, "sent a damaged %s", f->name);
         return;
     }
+    if (say_mend(f, call_find(frame->call), &decoder.args))
+        broken(in, "%s: text that is not UTF-8; its bytes were replaced", f->name);
     bool lost = (frame->marks & WIRE_LOST) != 0;
     switch (f->act) {
     case WIRE_PLAIN: take_plain(in, f, lost); break;

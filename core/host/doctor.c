@@ -147,8 +147,9 @@ static void check_plugins(struct report *r)
             strerror(errno));
 }
 
-static void check_running(struct report *r, struct instance *in)
+static void check_running(void *arg, struct instance *in)
 {
+    struct report *r = arg;
     enum instance_state state = instance_state(in);
     bool bad = state == INSTANCE_FAILED || state == INSTANCE_STUCK;
     if (bad)
@@ -158,15 +159,6 @@ static void check_running(struct report *r, struct instance *in)
         add(r, WARN, "instance", "tell the plugin's author; the log names each",
             "%s (%s) has broken the contract %llu times", instance_name(in), instance_plugin(in),
             (unsigned long long)instance_broken_rules(in));
-}
-
-static bool is_first_role(const struct instance *in, unsigned role)
-{
-    for (unsigned r = 0; r < role; r++)
-        for (struct instance *other = NULL; (other = instance_next((enum role)r, other));)
-            if (other == in)
-                return false;
-    return true;
 }
 
 static void check_instances(struct report *r)
@@ -188,10 +180,7 @@ static void check_instances(struct report *r)
         add(r, GOOD, in->section, NULL, "%s (%s)", in->name,
             in->embedded ? "by default" : in->origin);
     }
-    for (unsigned role = 0; role < ROLE_COUNT; role++)
-        for (struct instance *in = NULL; (in = instance_next((enum role)role, in));)
-            if (is_first_role(in, role))
-                check_running(r, in);
+    instance_each(check_running, r);
 }
 
 /* ---- the server ---- */

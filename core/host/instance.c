@@ -74,6 +74,19 @@ struct instance *instance_next(enum role role, struct instance *before)
     return NULL;
 }
 
+void instance_each(void (*fn)(void *arg, struct instance *in), void *arg)
+{
+    LIST_EACH(l, &registry_list)
+    {
+        fn(arg, CONTAINER_OF(l, struct instance, link));
+    }
+}
+
+unsigned instance_roles(const struct instance *in)
+{
+    return in->type->roles;
+}
+
 struct instance *instance_find(enum role role, const char *name)
 {
     for (struct instance *in = NULL; (in = instance_next(role, in));)

@@ -59,6 +59,10 @@ struct instance *instance_find(enum role role, const char *name);
  * instance_next(role, in));) */
 struct instance *instance_next(enum role role, struct instance *before);
 
+/* Each instance once, whatever roles it has; and its roles, bits 1 << enum role. */
+void instance_each(void (*fn)(void *arg, struct instance *in), void *arg);
+unsigned instance_roles(const struct instance *in);
+
 /* What an instance published last (CHELA_TOOLS ...). The list lives until published_release(): a
  * turn keeps the revision that it began with. NULL if nothing was published. */
 struct published {

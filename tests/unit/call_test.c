@@ -90,6 +90,22 @@ static void an_unknown_error_class_reads_as_other(void **unused)
     kit_expect("saw run h1\nh1 done 12\n");
 }
 
+static void text_that_is_not_utf8_is_mended_once(void **unused)
+{
+    (void)unused;
+    kit_run("text $ a\xff"
+            "b\ntext $ gr\xc3\xbc\xc3\x9f\ndone $ 0\n",
+            0, 0);
+    kit_sync();
+    kit_expect("saw run h1\nh1 text a\xef\xbf\xbd"
+               "b\nh1 text gr\xc3\xbc\xc3\x9f\nh1 done 0\n");
+    assert_int_equal(kit.in->broken_rules, 1);
+    kit_prepare("decide $ no\xc3\n");
+    kit_sync();
+    kit_expect("saw prepare h2\nh2 verdict 1 no\xef\xbf\xbd\n");
+    assert_int_equal(kit.in->broken_rules, 2);
+}
+
 static void a_verdict_ends_a_question_and_nothing_else(void **unused)
 {
     (void)unused;
@@ -522,6 +538,7 @@ int main(int argc, char **argv)
         BOTH(an_id_that_never_was_is_refused),
         BOTH(calls_of_another_instance_are_out_of_reach),
         BOTH(an_unknown_error_class_reads_as_other),
+        BOTH(text_that_is_not_utf8_is_mended_once),
         BOTH(a_verdict_ends_a_question_and_nothing_else),
         BOTH(after_cancel_events_are_dropped_and_the_result_counts),
         BOTH(a_cancel_takes_the_requests_of_the_call_along),
