@@ -41,7 +41,7 @@
 #include "proc/process_group.h"
 #include "support/json.h"
 
-enum { EXIT_CONFIG = 78, EXIT_USAGE = 2, FORCE_MS = 60000 };
+enum { EXIT_CONFIG = 78, EXIT_USAGE = 2, FORCE_MS = 60000, STORE_FORCE_MS = 5000 };
 
 enum action { RUN, CHECK, SHOW, DOCTOR, PATHS, TRUST, DISTRUST };
 
@@ -173,7 +173,7 @@ static void agent_stopped(void *owner, const struct error *e)
 static void forced(void *arg)
 {
     (void)arg;
-    log_error("main", "the end took longer than %d s; leaving now", FORCE_MS / 1000);
+    log_error("main", "the end took too long; leaving now");
     _exit(1);
 }
 
@@ -271,9 +271,28 @@ static void instances_started(void *arg, const struct error *e)
                      journal_opened, arg);
 }
 
+/* Without its store the gateway could accept nothing and end nothing; what was committed is safe,
+ * and the next start takes up what was under way. So it ends, and whoever started it starts it
+ * again. */
+static void check_store(const struct instance *in)
+{
+    if (daemon_state.stopping || !health_ready() || instance_state(in) != INSTANCE_FAILED ||
+        !(instance_roles(in) & (1u << ROLE_STORE)))
+        return;
+    log_error("main",
+              "the store %s has failed (%s): the gateway ends and must be started again; nothing "
+              "that was accepted is lost",
+              instance_name(in), instance_why(in));
+    daemon_state.status = 1;
+    daemon_state.stopping = true;
+    daemon_state.force_timer = loop_timer(STORE_FORCE_MS, forced, NULL);
+    agent_stop(0, agent_stopped, NULL);
+}
+
 static void changed(struct instance *in, uint32_t what)
 {
-    (void)in;
+    if (what == 0)
+        check_store(in);
     if (what == 0)
         health_changed();
 }

@@ -54,16 +54,51 @@ static size_t last_of(const char *text, size_t most, const char *what)
     return 0;
 }
 
-/* Where to cut within the first `most` bytes: paragraph, line, sentence, word, character. */
-static size_t choose(const char *text, size_t most)
+/* The end of the link "[text](target)" or "![...](...)" that begins at text[0] == '[', or 0. */
+static size_t link_end(const char *text, size_t n)
+{
+    unsigned depth = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\\')
+            i++;
+        else if (text[i] == '\n' && i + 1 < n && text[i + 1] == '\n')
+            return 0;
+        else if (text[i] == '[')
+            depth++;
+        else if (text[i] == ']' && --depth == 0) {
+            const char *end = i + 1 < n && text[i + 1] == '(' ? memchr(text + i, ')', n - i) : NULL;
+            return end ? (size_t)(end - text) + 1 : 0;
+        }
+    }
+    return 0;
+}
+
+/* A cut within a link moves to its beginning, if something is left in front of it. */
+static size_t before_link(const char *text, size_t n, size_t at)
+{
+    for (size_t i = at; i-- > 0;) {
+        if (text[i] == '\n' && i && text[i - 1] == '\n')
+            break;
+        if (text[i] == '[' && i + link_end(text + i, n - i) > at)
+            at = i && text[i - 1] == '!' ? i - 1 : i;
+    }
+    return at;
+}
+
+/* Where to cut within the first `most` bytes: paragraph, line, sentence, word, character; never
+ * within a link, unless it is longer than that. */
+static size_t choose(const char *text, size_t n, size_t most)
 {
     static const char *const marks[] = {"\n\n", "\n", ". ", "\xe3\x80\x82", " "};
-    for (unsigned i = 0; i < ARRAY_LENGTH(marks); i++) {
-        size_t at = last_of(text, most, marks[i]);
-        if (at)
-            return at;
-    }
-    return most;
+    size_t at = 0;
+    for (unsigned i = 0; i < ARRAY_LENGTH(marks) && !at; i++)
+        at = last_of(text, most, marks[i]);
+    if (!at)
+        at = utf8_cut_grapheme(text, n, most);
+    if (!at)
+        at = most;
+    size_t whole = before_link(text, n, at);
+    return whole ? whole : at;
 }
 
 /* The line that opens the fence in which the text ends (`open`: the one in which it began), or
@@ -106,7 +141,7 @@ static size_t take(const char *text, size_t n, char **fence, const char *dialect
             size_t most = fit(text, n, room, unit);
             if (most == 0) /* not even one character: it is sent nevertheless */
                 most = fit(text, n, 1, CHELA_UNIT_CHARACTERS);
-            cut = choose(text, most);
+            cut = choose(text, n, most);
         }
         char *after = open_fence(text, cut, *fence);
         bool newline = cut && text[cut - 1] == '\n';

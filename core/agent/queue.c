@@ -66,6 +66,15 @@ uint64_t queue_debounce(void)
     return ms > 0 ? (uint64_t)ms : 0;
 }
 
+uint64_t queue_burst(const struct job *j)
+{
+    int64_t ms = settings_number_or("messages.debounce", 0);
+    bool asks = message_wishes(j->message) != NULL; /* a client that waits */
+    if (ms <= 0 || asks || j->recovered || chela_json_length(j->message->media) > 0)
+        return 0;
+    return (uint64_t)ms;
+}
+
 unsigned queue_count(const struct lane *l)
 {
     unsigned n = 0;

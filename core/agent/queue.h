@@ -24,6 +24,8 @@ struct lane {
 /* Request, session's /queue, the channel's, the global one. */
 enum queue_mode queue_mode_for(const struct job *j);
 uint64_t queue_debounce(void);
+/* How long the first message of what may be a burst waits for more, ms; 0: not at all. */
+uint64_t queue_burst(const struct job *j);
 void queue_add(struct lane *l, struct job *j); /* by cap and drop policy */
 /* The next job, with those that were collected merged into it. */
 struct job *queue_take(struct lane *l);

@@ -141,6 +141,18 @@ static void quiet(void *arg)
     pump(l);
 }
 
+/* A burst becomes one turn: its first message waits until there is quiet. Not for a client that
+ * waits for the answer, not for more than text. */
+static void gather(struct lane *l, struct job *j)
+{
+    uint64_t quiet_ms = queue_burst(j);
+    if (quiet_ms == 0)
+        return;
+    j->collect = true;
+    loop_timer_stop(l->timer);
+    l->timer = loop_timer(quiet_ms, quiet, l);
+}
+
 void session_submit(struct job *j)
 {
     struct lane *l = lane_get(j->session);
@@ -161,6 +173,8 @@ void session_submit(struct job *j)
         loop_timer_stop(l->timer);
         l->timer = loop_timer(queue_debounce(), quiet, l);
     }
+    if (!r && !l->working && mode != QUEUE_INTERRUPT)
+        gather(l, j);
     queue_add(l, j);
     pump(l);
 }

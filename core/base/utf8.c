@@ -159,3 +159,80 @@ bool utf8_is_word(uint32_t c)
     locale_t l = utf8_locale();
     return l && iswalnum_l((wint_t)c, l);
 }
+
+/* ---- what is seen as one character ---- */
+
+enum { JOINER = 0x200d, FLAG_FIRST = 0x1f1e6, FLAG_LAST = 0x1f1ff };
+
+/* Extends the character before it. */
+static bool extends(uint32_t c)
+{
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        {0x0300, 0x036f},   {0x0483, 0x0489},   {0x0591, 0x05c7}, {0x0610, 0x061a},
+        {0x064b, 0x065f},   {0x0670, 0x0670},   {0x06d6, 0x06ed}, {0x0711, 0x0711},
+        {0x0730, 0x074a},   {0x07a6, 0x07b0},   {0x0e31, 0x0e31}, {0x0e33, 0x0e3a},
+        {0x0e47, 0x0e4e},   {0x0eb1, 0x0eb1},   {0x0eb3, 0x0ebc}, {0x0ec8, 0x0ece},
+        {0x0f71, 0x0f84},   {0x102b, 0x103e},   {0x1056, 0x1059}, {0x1160, 0x11ff},
+        {0x135d, 0x135f},   {0x17b4, 0x17d3},   {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
+        {0x200c, 0x200d},   {0x20d0, 0x20ff},   {0x302a, 0x302f}, {0x3099, 0x309a},
+        {0xfe00, 0xfe0f},   {0xfe20, 0xfe2f},   {0xff9e, 0xff9f}, {0x1f3fb, 0x1f3ff},
+        {0xe0020, 0xe007f}, {0xe0100, 0xe01ef},
+    };
+    if (c < 0x300)
+        return false;
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        if (c >= ranges[i].first && c <= ranges[i].last)
+            return true;
+    if (c < 0x0900 || c > 0x0d7f)
+        return false;
+    /* the scripts of India lie alike, each in a block of 128 */
+    uint32_t place = c & 0x7f;
+    return place <= 0x03 || place == 0x3a || place == 0x3b || place == 0x3c ||
+           (place >= 0x3e && place <= 0x4d) || (place >= 0x51 && place <= 0x57) || place == 0x62 ||
+           place == 0x63;
+}
+
+/* The character that ends at `at`; 0 at the beginning. */
+static uint32_t before(const char *p, size_t at, size_t *ret_start)
+{
+    uint32_t c = 0;
+    size_t i = at;
+    while (i && at - i < 4 && ((unsigned char)p[--i] & 0xc0) == 0x80)
+        ;
+    *ret_start = i;
+    if (at == 0 || utf8_next(p + i, at - i, &c) == 0)
+        return 0;
+    return c;
+}
+
+static bool is_flag(uint32_t c)
+{
+    return c >= FLAG_FIRST && c <= FLAG_LAST;
+}
+
+/* An odd number of a flag's letters in front of it: the next one belongs to the last. */
+static bool within_flag(const char *p, size_t at)
+{
+    unsigned letters = 0;
+    while (at && is_flag(before(p, at, &at)))
+        letters++;
+    return letters % 2 == 1;
+}
+
+size_t utf8_cut_grapheme(const char *p, size_t n, size_t limit)
+{
+    size_t at = utf8_cut(p, n, limit);
+    while (at && at < n) {
+        uint32_t next = 0;
+        size_t start;
+        uint32_t last = before(p, at, &start);
+        utf8_next(p + at, n - at, &next);
+        bool crlf = last == '\r' && next == '\n';
+        if (!extends(next) && last != JOINER && !crlf && !(is_flag(next) && within_flag(p, at)))
+            break;
+        at = start;
+    }
+    return at;
+}

@@ -19,6 +19,11 @@ size_t utf8_put(char *p, uint32_t c);
 bool utf8_valid(const char *p, size_t n);
 /* The largest length <= limit at which p (n bytes) can be cut without parting a character. */
 size_t utf8_cut(const char *p, size_t n, size_t limit);
+/* The same without parting what is seen as one character: no cut in front of a combining mark, a
+ * vowel sign, a variation selector or an emoji's modifier, none beside a joiner, none within a
+ * flag. An approximation of Unicode's grapheme clusters that errs to the larger cluster. 0 if there
+ * is no such place. */
+size_t utf8_cut_grapheme(const char *p, size_t n, size_t limit);
 /* Appends p with each invalid byte as U+FFFD. */
 void utf8_repair(struct buf *out, const char *p, size_t n);
 size_t utf8_count(const char *p, size_t n);       /* characters */

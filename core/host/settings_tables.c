@@ -255,6 +255,8 @@ const struct chela_option settings_core_table[] = {
     N("session.compaction.keep_recent_tokens", CHELA_INT, "20000", "the end that stays as it is"),
     REF("session.compaction.model", CHELA_REF, 0, "who summarises; absent: the session's model"),
     P_CHOICE("messages.queue.mode", queue_modes, "steer", "what a message does to a running turn"),
+    N("messages.debounce", CHELA_DURATION, "0",
+      "quiet time before the messages of a burst become one turn; 0: each begins one"),
     N("messages.queue.debounce", CHELA_DURATION, "500ms", "quiet time before \"collect\" begins"),
     N("messages.queue.cap", CHELA_INT, "20", "most messages that wait"),
     CHOICE("messages.queue.drop", queue_drops, "summarize", "what happens beyond the cap"),

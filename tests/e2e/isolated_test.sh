@@ -52,5 +52,18 @@ is "$status" 0 "in which turns go on"
 isnt "$(pgrep -P "$gateway_pid" -f 'chela-child run .*provider_demo')" "$provider" "as another process"
 stop_gateway
 is "$status" 0 "the gateway ends well"
+turn 'the store isolated' '"store_sqlite"'
+store=$(pgrep -P "$gateway_pid" -f 'chela-child run .*store_sqlite')
+kill -KILL "$store"
+wait "$gateway_pid"
+is "$?" 1 "without its store the gateway ends, so that it is started again"
+like "$(cat "$tmp/gateway.log")" "the store sqlite has failed .*nothing that was accepted is lost" "and says why"
+start_gateway
+run chela sessions export main
+like "$out" "list the files here" "what was said is there after the next start"
+run chela agent -m 'list the files here, then tell me how many there are'
+is "$status" 0 "and the conversation goes on"
+stop_gateway
+is "$status" 0 "the gateway ends well"
 is "$(grep -c 'AddressSanitizer\|runtime error' "$tmp/gateway.log")" 0 "nothing was seen by a sanitizer"
 done_testing

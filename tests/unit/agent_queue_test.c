@@ -390,6 +390,39 @@ static void stop_as_a_command_stops(void **state)
     world_close();
 }
 
+static void burst(const char *id, const char *text)
+{
+    CHELA_ARGS(chela_submit, q, 0);
+    q.event = chela_s(id);
+    q.chat = chela_s("tty");
+    q.sender = chela_s("me");
+    q.text = chela_s(text);
+    fake_submit(world.channel, &q);
+    fake_run();
+}
+
+static void the_messages_of_a_burst_become_one_turn(void **state)
+{
+    (void)state;
+    world_open();
+    burst("b1", "alone");
+    assert_int_equal(world.request_count, 1); /* off by default */
+    fake_set("messages.debounce", "1500");
+    burst("b2", "one");
+    fake_advance(1000);
+    burst("b3", "two");
+    fake_advance(1000);
+    burst("b4", "three");
+    assert_int_equal(world.request_count, 1);
+    fake_advance(1500);
+    assert_int_equal(world.request_count, 2);
+    assert_non_null(strstr(world.requests[1], "\"one\""));
+    assert_non_null(strstr(world.requests[1], "\"three\""));
+    world_say("c1", "a client waits for its answer");
+    assert_int_equal(world.request_count, 3);
+    world_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +445,7 @@ int main(void)
         cmocka_unit_test(abort_waits_until_the_tools_have_ended),
         cmocka_unit_test(abort_while_a_person_is_asked),
         cmocka_unit_test(abort_between_accepting_and_the_first_call),
+        cmocka_unit_test(the_messages_of_a_burst_become_one_turn),
         cmocka_unit_test(stop_as_a_command_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,6 +149,57 @@ static void tokens_are_estimated_by_script(void **state)
     assert_int_equal(tokens_of("", 0), 0);
 }
 
+/* Pieces of exactly these bytes. */
+static void cut_into(const char *text, uint64_t limit, uint32_t unit, const char *const *wanted)
+{
+    char **pieces;
+    unsigned n = pieces_make(text, NULL, limit, unit, &pieces), i = 0;
+    for (; wanted[i]; i++) {
+        assert_true(i < n);
+        assert_string_equal(pieces[i], wanted[i]);
+    }
+    assert_int_equal(n, i);
+    pieces_free(pieces, n);
+}
+
+static void a_piece_ends_between_what_is_seen_as_characters(void **state)
+{
+    (void)state;
+    /* man + joiner + woman + joiner + girl: 18 bytes; e + acute; a flag; a thumb with a skin */
+    static const char family[] = "\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9\xe2\x80\x8d"
+                                 "\xf0\x9f\x91\xa7";
+    static const char flags[] = "\xf0\x9f\x87\xa9\xf0\x9f\x87\xaa\xf0\x9f\x87\xab\xf0\x9f\x87\xb7";
+    assert_int_equal(utf8_cut_grapheme("ae\xcc\x81z", 5, 2), 1);
+    assert_int_equal(utf8_cut_grapheme("ae\xcc\x81z", 5, 4), 4);
+    assert_int_equal(utf8_cut_grapheme(family, sizeof family - 1, 11), 0);
+    assert_int_equal(utf8_cut_grapheme(flags, sizeof flags - 1, 12), 8);
+    assert_int_equal(utf8_cut_grapheme("\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd", 8, 4), 0);
+    assert_int_equal(utf8_cut_grapheme("\xe0\xa4\x95\xe0\xa5\x8d\xe0\xa4\xb7", 9, 3), 0);
+    assert_int_equal(utf8_cut_grapheme("a\r\nb", 4, 2), 1);
+    CLEANUP(freep) char *text = xprintf("0123456789ab%s", family);
+    const char *const wanted[] = {"0123456789ab", family, NULL};
+    cut_into(text, 16, CHELA_UNIT_CHARACTERS, wanted);
+}
+
+static void a_link_is_not_parted(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "See for yourself [the long story. Part two](http://x.example/a) now";
+    const char *const wanted[] = {"See for yourself ",
+                                  "[the long story. Part two](http://x.example/a) now", NULL};
+    cut_into(text, 55, CHELA_UNIT_BYTES, wanted);
+    static const char image[] = "Look at this here ![a picture. Of it](http://x.example/p.png)";
+    const char *const image_wanted[] = {"Look at this here ",
+                                        "![a picture. Of it](http://x.example/p.png)", NULL};
+    cut_into(image, 50, CHELA_UNIT_BYTES, image_wanted);
+    char **pieces; /* one that is longer than a message is cut all the same */
+    CLEANUP(freep) char *longer = xprintf("[%0200d](http://x.example/)", 7);
+    unsigned n = pieces_make(longer, NULL, 60, CHELA_UNIT_BYTES, &pieces);
+    assert_true(n >= 4);
+    pieces_free(pieces, n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +209,8 @@ int main(void)
         cmocka_unit_test(pieces_fit_and_lose_nothing),
         cmocka_unit_test(a_long_result_keeps_head_and_tail),
         cmocka_unit_test(silence_is_recognised_also_while_it_grows),
+        cmocka_unit_test(a_piece_ends_between_what_is_seen_as_characters),
+        cmocka_unit_test(a_link_is_not_parted),
         cmocka_unit_test(tokens_are_estimated_by_script),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
