@@ -28,6 +28,7 @@
 #include "host/doctor.h"
 #include "host/host_table.h"
 #include "host/instance.h"
+#include "host/isolate.h"
 #include "host/loop.h"
 #include "host/metrics.h"
 #include "host/module.h"
@@ -51,7 +52,7 @@ static struct {
     const char *config, *folder;
     int ready_fd;
     struct settings_sources sources;
-    bool stopping;
+    bool stopping, describing;
     uint64_t force_timer;
     int status;
 } daemon_state = {.ready_fd = -1};
@@ -113,33 +114,48 @@ static void reloaded(void *arg, const struct error *e)
     free(r);
 }
 
+static void read_again(void *arg);
+
 static void reload(void (*done)(void *arg, const struct error *e), void *arg)
 {
     struct buf errors = {0};
     struct error e;
-    if (registry_busy() || daemon_state.stopping) {
+    if (registry_busy() || daemon_state.stopping || daemon_state.describing) {
         error_set(&e, CHELA_E_BUSY, "another change of the configuration is under way");
         if (done)
             done(arg, &e);
         return;
     }
     struct settings *fresh = read_settings(&errors);
-    if (!fresh) {
+    struct reload *r = xcalloc(1, sizeof *r);
+    r->done = done;
+    r->arg = arg;
+    if (isolate_describing()) { /* a plugin's process says first what it is */
+        settings_free(fresh);
+        daemon_state.describing = true;
+        isolate_when_described(read_again, r);
+    } else if (!fresh) {
         error_set(&e, CHELA_E_ARGS, "%s", buf_text(&errors));
         log_error("config", "the running configuration stays: %s", e.text);
         if (done)
             done(arg, &e);
+        free(r);
     } else {
-        struct reload *r = xcalloc(1, sizeof *r);
         CLEANUP(freep)
         char *state =
             xprintf("RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)clock_ticks_us());
         notify_service(state);
-        r->done = done;
-        r->arg = arg;
         registry_reload(fresh, reloaded, r);
     }
     buf_free(&errors);
+}
+
+static void read_again(void *arg)
+{
+    struct reload r = *(struct reload *)arg;
+    free(arg);
+    daemon_state.describing = false;
+    reload(r.done, r.arg);
 }
 
 /* ---- down ---- */
@@ -343,6 +359,7 @@ static int run(void)
         daemon_state.status = e.class == CHELA_E_ARGS ? EXIT_CONFIG : 1;
     } else {
         registry_start(instances_started, NULL);
+        isolate_describe_later(true);
         loop_run();
         remove_address();
     }

@@ -1,7 +1,7 @@
 /*
  * The daemon's end of a plugin in a process of its own (see isolate.h): starting it, its
  * description, the bytes in both directions, its instances, its end. Nothing here blocks but
- * isolate_open(), which waits for the description before anything else runs (isolate_start.c).
+ * isolate_open() before the loop runs, which waits for the description (isolate_start.c).
  *
  * What a child sends goes into its inbox as it comes and is worked off by the run queue; while more
  * than QUEUE_LIMIT wait, nothing is read, and so the child blocks.
@@ -423,7 +423,77 @@ static void attach(struct child *c)
     loop_before_poll(flush_all);
 }
 
-struct plugin *isolate_open(const char *path, struct error *e)
+/* ---- description, while the loop runs ---- */
+
+static bool later;
+static void (*described_fn)(void *arg);
+static void *described_arg;
+
+void isolate_describe_later(bool on)
+{
+    later = on;
+}
+
+bool isolate_describing(void)
+{
+    LIST_EACH(l, &children)
+    {
+        if (CONTAINER_OF(l, struct child, link)->describing)
+            return true;
+    }
+    return false;
+}
+
+void isolate_when_described(void (*fn)(void *arg), void *arg)
+{
+    described_fn = fn;
+    described_arg = arg;
+}
+
+static void stop_describing(struct child *c)
+{
+    loop_unwatch(c->watch);
+    c->watch = NULL;
+    loop_timer_stop(c->timer);
+    c->timer = 0;
+    c->describing = false;
+    c->unclaimed = true;
+    void (*fn)(void *) = isolate_describing() ? NULL : described_fn;
+    if (!fn)
+        return;
+    described_fn = NULL;
+    fn(described_arg);
+}
+
+static void more_of_it(uint32_t events, void *arg)
+{
+    struct child *c = arg;
+    (void)events;
+    if (child_collect(c, &c->failed) != 0)
+        stop_describing(c);
+}
+
+static void too_late(void *arg)
+{
+    struct child *c = arg;
+    c->timer = 0;
+    error_set(&c->failed, CHELA_E_TIMEOUT, "%s: its process has not described it within %d s",
+              c->path, CHILD_DESCRIBE_MS / 1000);
+    stop_describing(c);
+}
+
+static struct child *known(const char *path)
+{
+    LIST_EACH(l, &children)
+    {
+        struct child *c = CONTAINER_OF(l, struct child, link);
+        if ((c->describing || c->unclaimed) && strcmp(c->path, path) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+static struct child *child_new(const char *path)
 {
     struct plugin *p = xcalloc(1, sizeof *p);
     struct child *c = xcalloc(1, sizeof *c);
@@ -435,16 +505,39 @@ struct plugin *isolate_open(const char *path, struct error *e)
     c->fd = -1;
     inbox_open(&c->inbox, take_frame, has_room, c);
     list_append(&children, &c->link);
-    if (child_spawn(c, e) != 0)
+    return c;
+}
+
+struct plugin *isolate_open(const char *path, struct error *e)
+{
+    struct child *c = later ? known(path) : NULL;
+    bool fresh = !c;
+    if (fresh) {
+        c = child_new(path);
+        if (child_spawn(c, e) != 0)
+            return NULL;
+    }
+    if (fresh && later) {
+        c->describing = true;
+        c->watch = loop_watch(c->fd, CHELA_READABLE, more_of_it, c);
+        c->timer = loop_timer(CHILD_DESCRIBE_MS, too_late, c);
+    }
+    if (c->describing) {
+        error_set(e, CHELA_E_BUSY, "%s: its process is being asked what it is", path);
         return NULL;
-    if (child_read_description(c, e) != 0) {
+    }
+    c->unclaimed = false;
+    int bad = fresh ? child_wait_description(c, e) : c->failed.class ? -1 : 0;
+    if (bad && !fresh)
+        *e = c->failed;
+    if (bad || child_parse_description(c, e) != 0) {
         snprintf(c->why, sizeof c->why, "it could not be opened");
         hang_up(c);
         return NULL;
     }
     c->is_described = true;
     attach(c);
-    return p;
+    return c->plugin;
 }
 
 int isolate_restart(struct plugin *p, struct error *e)
@@ -468,6 +561,9 @@ void isolate_close(void)
         struct child *c = CONTAINER_OF(l, struct child, link);
         loop_unwatch(c->watch);
         c->watch = NULL;
+        loop_timer_stop(c->timer);
+        c->timer = 0;
+        c->describing = c->unclaimed = false;
         if (c->fd >= 0)
             close(c->fd); /* it ends when it reads this */
         c->fd = -1;

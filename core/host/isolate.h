@@ -15,6 +15,12 @@
 /* Starts the child and waits (at most 10 s) until it has described the plugin: types, slots,
  * options, static fields. NULL with the child's own error, which is module_open's. */
 struct plugin *isolate_open(const char *path, struct error *e);
+/* From now on (the loop runs) nothing waits: a plugin that has not described itself yet is
+ * CHELA_E_BUSY, and `fn` is called once when all have, or have failed to; then ask again. */
+void isolate_describe_later(bool on);
+bool isolate_describing(void);
+void isolate_when_described(void (*fn)(void *arg), void *arg);
+
 /* Starts it again after it ended; the plugin must still be the same. Returns at once; instances may
  * be opened right away. */
 int isolate_restart(struct plugin *p, struct error *e);

@@ -16,7 +16,7 @@
 #include "host/child_frames.h"
 #include "host/isolate_private.h"
 
-enum { READ_SIZE = 64 << 10, DESCRIPTION_LIMIT = 16 << 20, DESCRIBE_MS = 10000, CHILD_FD = 3 };
+enum { READ_SIZE = 64 << 10, DESCRIPTION_LIMIT = 16 << 20, CHILD_FD = 3 };
 
 static struct wire_decoder decoder;
 
@@ -97,20 +97,17 @@ int child_spawn(struct child *c, struct error *e)
     return 0;
 }
 
-/* Reads until the description has ended; this alone blocks, before anything else runs. Frames
- * that follow it (there are none before OPEN) would be a break of the protocol. */
-static int collect(struct child *c, struct error *e)
+/* Frames that follow the description (there are none before OPEN) would be a break of the protocol.
+ */
+int child_collect(struct child *c, struct error *e)
 {
-    for (size_t whole = 0;;) {
-        struct pollfd p = {.fd = c->fd, .events = POLLIN};
-        int ready_count = poll(&p, 1, DESCRIBE_MS);
-        if (ready_count < 0 && errno == EINTR)
-            continue;
-        if (ready_count == 0)
-            return error_set(e, CHELA_E_TIMEOUT, "%s: its process has not described it within %d s",
-                             c->path, DESCRIBE_MS / 1000);
+    for (;;) {
         buf_reserve(&c->description, READ_SIZE);
         ssize_t n = recv(c->fd, c->description.p + c->description.n, READ_SIZE, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return 0;
         if (n <= 0)
             return error_set(e, CHELA_E_GONE,
                              "%s: its process ended while it opened the file (a crash in a "
@@ -118,14 +115,30 @@ static int collect(struct child *c, struct error *e)
                              c->path);
         c->description.n += (size_t)n;
         int found;
-        while ((found = wire_look(c->description.p + whole, c->description.n - whole)) == 1) {
-            const struct wire_frame *f = (const void *)(c->description.p + whole);
-            whole += f->length;
+        while ((found = wire_look(c->description.p + c->whole, c->description.n - c->whole)) == 1) {
+            const struct wire_frame *f = (const void *)(c->description.p + c->whole);
+            c->whole += f->length;
             if (f->function == CHILD_READY)
-                return 0;
+                return 1;
         }
         if (found < 0 || c->description.n > DESCRIPTION_LIMIT)
             return error_set(e, CHELA_E_PROTOCOL, "%s: its process sent no description", c->path);
+    }
+}
+
+int child_wait_description(struct child *c, struct error *e)
+{
+    for (;;) {
+        struct pollfd p = {.fd = c->fd, .events = POLLIN};
+        int ready_count = poll(&p, 1, CHILD_DESCRIBE_MS);
+        if (ready_count < 0 && errno == EINTR)
+            continue;
+        if (ready_count == 0)
+            return error_set(e, CHELA_E_TIMEOUT, "%s: its process has not described it within %d s",
+                             c->path, CHILD_DESCRIBE_MS / 1000);
+        int came = child_collect(c, e);
+        if (came)
+            return came < 0 ? -1 : 0;
     }
 }
 
@@ -147,7 +160,7 @@ static void take_plugin(struct plugin *p, const struct child_plugin *a)
 }
 
 /* Makes the plugin's description of the frames. Types must not move, so they are counted first. */
-static int parse_description(struct child *c, struct error *e)
+int child_parse_description(struct child *c, struct error *e)
 {
     struct plugin *p = c->plugin;
     const char *at = c->description.p, *end = at + c->description.n;
@@ -171,9 +184,4 @@ static int parse_description(struct child *c, struct error *e)
             return error_set(e, result->error, "%s", result->text.s);
     }
     return p->name ? 0 : error_set(e, CHELA_E_PROTOCOL, "%s: its process sent no name", c->path);
-}
-
-int child_read_description(struct child *c, struct error *e)
-{
-    return collect(c, e) == 0 ? parse_description(c, e) : -1;
 }

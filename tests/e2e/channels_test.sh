@@ -7,8 +7,9 @@
 [ -e "$build/plugins/.libs/provider_openai.so" ] || skip_all "provider_openai is not built here"
 export CHELA_PLUGIN_PATH="$CHELA_PLUGIN_PATH:$build/tests/plugin/.libs"
 start_background mock "$build/tests/fakes/mock_model" --log "$tmp/requests"
+model_port=${ready##*port=}
 configure <<CONF
-providers : { model : { type = "openai"; base_url = "http://127.0.0.1:${ready##*port=}/v1"; }; };
+providers : { model : { type = "openai"; base_url = "http://127.0.0.1:$model_port/v1"; }; };
 agents : { main : { model = "model/mock-1"; }; };
 owners = [ "spool:boss" ];
 channels : { spool : { in = "$tmp/in"; out = "$tmp/out"; groups = ( { chat = "club"; } ); }; };
@@ -68,6 +69,12 @@ is "$status" 1 "a channel without a login says so"
 like "$out$err" "plugin options spool" "and where it gets it from"
 run chela channels status spool --probe
 is "$status" 0 "a channel that can't be probed shows its traffic"
+
+printf 'fetch\thttp://127.0.0.1:%s/v1/models\n' "$model_port" >"$tmp/in"
+line=$(wait_for_line "$tmp/out" "^blob")
+like "$line" '^blob		([0-9a-f]{64})	[{]"object":"list"' "what a plugin fetches into a file is a blob of the store, and read again"
+body=$(cut -f 4 <<<"$line")
+is "$(printf %s "$body" | sha256sum | cut -d ' ' -f 1)" "$(cut -f 3 <<<"$line")" "named by its content"
 
 run chela pairing revoke spool anna
 is "$status" 0 "the person is shut out again"

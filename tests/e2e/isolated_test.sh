@@ -52,6 +52,20 @@ is "$status" 0 "in which turns go on"
 isnt "$(pgrep -P "$gateway_pid" -f 'chela-child run .*provider_demo')" "$provider" "as another process"
 stop_gateway
 is "$status" 0 "the gateway ends well"
+export CHELA_PLUGIN_PATH="$CHELA_PLUGIN_PATH:$build/tests/plugin/.libs"
+turn 'one that comes later' '"tool_weather"'
+is "$children" 0 "a plugin that isn't used has no process"
+configure <<END
+isolated = [ "tool_weather" ];
+tools : { weather : { type = "weather"; }; };
+END
+run chela reload
+is "$status" 0 "a reload brings it, and waits for its description without standing still"
+run chela status
+like "$out" "tool +weather +tool_weather +running" "it runs"
+stop_gateway
+is "$status" 0 "the gateway ends well"
+
 turn 'the store isolated' '"store_sqlite"'
 store=$(pgrep -P "$gateway_pid" -f 'chela-child run .*store_sqlite')
 kill -KILL "$store"

@@ -326,6 +326,46 @@ static void a_file_that_cannot_be_opened_says_why(void **unused)
 #name, name, open_child, close_kit, NULL                                                   \
     }
 
+static unsigned described;
+
+static void on_described(void *arg)
+{
+    (void)arg;
+    described++;
+}
+
+static struct plugin *ask_later(const char *file, struct error *e)
+{
+    CLEANUP(freep)
+    char *path = xprintf("%s/tests/plugin/.libs/%s", getenv("CHELA_TEST_BUILDDIR"), file);
+    return isolate_open(path, e);
+}
+
+static void while_the_loop_runs_nobody_waits_for_a_description(void **unused)
+{
+    struct error e = {0};
+    (void)unused;
+    described = 0;
+    isolate_describe_later(true);
+    isolate_when_described(on_described, NULL);
+    assert_null(ask_later("sketch.so", &e));
+    assert_int_equal(e.class, CHELA_E_BUSY);
+    assert_null(ask_later("no-such-file.so", &e));
+    assert_int_equal(e.class, CHELA_E_BUSY);
+    assert_null(ask_later("sketch.so", &e)); /* asked again: the same process */
+    assert_true(isolate_describing());
+    while (described == 0)
+        loop_turn(true);
+    assert_int_equal(described, 1);
+    struct plugin *p = ask_later("sketch.so", &e);
+    assert_non_null(p);
+    assert_string_equal(p->name, "sketch");
+    assert_null(ask_later("no-such-file.so", &e));
+    assert_int_not_equal(e.class, CHELA_E_BUSY);
+    assert_false(isolate_describing());
+    isolate_describe_later(false);
+}
+
 int main(int argc, char **argv)
 {
     setenv("OPENAI_API_KEY", "sk-must-not-be-seen", 1);
@@ -347,6 +387,7 @@ int main(int argc, char **argv)
         CHILD(who_floods_does_not_grow_the_daemon),
         CHILD(the_child_leaves_when_the_daemon_does),
         CHILD(a_file_that_cannot_be_opened_says_why),
+        CHILD(while_the_loop_runs_nobody_waits_for_a_description),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ struct spool {
     int fd;
     uint64_t watch, number, messages;
     size_t n;
-    char line[LINE];
+    char line[LINE], hash[80];
 };
 
 static int32_t spool_open(struct chela_inst *in)
@@ -56,6 +56,31 @@ static void write_line(struct chela_inst *in, const char *what, const char *id,
         fputc(text.s[i] == '\n' ? ' ' : text.s[i], f);
     fputc('\n', f);
     fclose(f);
+}
+
+enum { TAG_FETCH = 1, TAG_BLOB = 2 };
+
+static void fetch(struct chela_inst *in, const char *url)
+{
+    CHELA_ARGS(chela_http, a, in->host->local->new_call(in));
+    a.h.tag = TAG_FETCH;
+    a.decode = CHELA_FILE;
+    a.method = chela_s("GET");
+    a.url = chela_s(url);
+    in->host->net->http(in, &a);
+}
+
+static void fetched(struct chela_inst *in, struct spool *p, const struct chela_done *d)
+{
+    if (d->error || !(d->h.flags & CHELA_BLOB)) {
+        write_line(in, "blob", "failed", chela_s(""), d->text);
+        return;
+    }
+    snprintf(p->hash, sizeof p->hash, "%.*s", (int)d->text.n, d->text.s);
+    CHELA_ARGS(chela_key, a, in->host->local->new_call(in));
+    a.h.tag = TAG_BLOB;
+    a.key = chela_s(p->hash);
+    in->host->kv->blob_get(in, &a);
 }
 
 static void submit(struct chela_inst *in, struct spool *p)
@@ -95,14 +120,26 @@ static void readable(struct chela_inst *in, uint32_t events, void *arg)
             continue;
         }
         p->line[p->n] = '\0';
-        submit(in, p);
+        if (strncmp(p->line, "fetch\t", 6) == 0)
+            fetch(in, p->line + 6);
+        else
+            submit(in, p);
         p->n = 0;
     }
 }
 
 static void done(struct chela_inst *in, const struct chela_done *d)
 {
+    struct spool *p = in->self;
     char class[16];
+    if (d->h.tag == TAG_FETCH) {
+        fetched(in, p, d);
+        return;
+    }
+    if (d->h.tag == TAG_BLOB) {
+        write_line(in, "blob", d->error ? "failed" : p->hash, chela_s(""), d->text);
+        return;
+    }
     snprintf(class, sizeof class, "%u", d->error);
     write_line(in, "submit", class, chela_s(""), d->text);
 }
