@@ -19,6 +19,11 @@ static const struct chela_option auth_values[] = {
     {"oauth", 0, 0, NULL, "a login: a bearer token that is renewed", NULL},
     {NULL, 0, 0, NULL, NULL, NULL}};
 
+static const struct chela_option thinking_values[] = {
+    {"budget", 0, 0, NULL, "a number of tokens by level", NULL},
+    {"adaptive", 0, 0, NULL, "an effort by level; the newest models take only this", NULL},
+    {NULL, 0, 0, NULL, NULL, NULL}};
+
 static const struct chela_option options[] = {
     {"base_url", CHELA_STRING, CHELA_URL, "https://api.anthropic.com",
      "where the service is, up to /v1/messages", NULL},
@@ -42,6 +47,10 @@ static const struct chela_option options[] = {
      NULL},
     {"fine_grained", CHELA_BOOL, CHELA_RELOAD, "true",
      "arguments of calls come as the model writes them, not once they are whole", NULL},
+    {"temperature", CHELA_BOOL, CHELA_RELOAD, "true",
+     "the models take a temperature; the newest don't", NULL},
+    {"thinking", CHELA_STRING, CHELA_RELOAD, "budget", "how the wish to think is said",
+     thinking_values},
     {"version", CHELA_STRING, 0, "2023-06-01", "anthropic-version header", NULL},
     {"beta", CHELA_STRING, 0, NULL, "anthropic-beta header", NULL},
     {NULL, 0, 0, NULL, NULL, NULL},
@@ -136,13 +145,9 @@ static const struct chela_naming *naming(struct chela_inst *in)
 /* The anthropic-beta header: what the options ask for. */
 static void write_beta(struct chela_inst *in, char *out, size_t size)
 {
-    snprintf(out, size, "%s%s%s", login_used(in) ? "oauth-2025-04-20," : "",
-             chela_option_number(in, "fine_grained") ? "fine-grained-tool-streaming-2025-05-14,"
-                                                     : "",
-             chela_option_text(in, "beta").n ? chela_option_text(in, "beta").s : "");
-    size_t n = strlen(out);
-    if (n && out[n - 1] == ',')
-        out[n - 1] = '\0';
+    struct chela_str beta = chela_option_text(in, "beta");
+    const char *login = login_used(in) ? "oauth-2025-04-20" : "";
+    snprintf(out, size, "%s%s%s", login, *login && beta.n ? "," : "", beta.n ? beta.s : "");
 }
 
 /* With a login the request may have to wait for a token, with all that it needs. */
@@ -168,9 +173,14 @@ static void send_with_login(struct chela_inst *in, struct chela_stream *s, uint3
 static void begin(struct chela_inst *in, const struct chela_begin *b)
 {
     struct chela_stream *s = chela_stream_begin(in, b, naming(in));
-    struct request_style style = {naming(in), chela_option_number(in, "max_tokens"),
-                                  chela_option_number(in, "cache") != 0,
-                                  chela_option_text(in, "lead")};
+    struct request_style style = {.naming = naming(in),
+                                  .max_tokens = chela_option_number(in, "max_tokens"),
+                                  .cache = chela_option_number(in, "cache") != 0,
+                                  .fine_grained = chela_option_number(in, "fine_grained") != 0,
+                                  .temperature = chela_option_number(in, "temperature") != 0,
+                                  .adaptive =
+                                      chela_str_is(chela_option_text(in, "thinking"), "adaptive"),
+                                  .lead = chela_option_text(in, "lead")};
     struct chela_params params;
     char *body = NULL, url[2048], beta[512];
     size_t n = 0;

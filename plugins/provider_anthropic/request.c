@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/tool_schema.h"
+
 static const char cache_mark[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
 static const char *const login_names[] = {
@@ -153,7 +155,8 @@ void request_message(FILE *out, const struct chela_message *m)
 
 /* ---- the whole ---- */
 
-static void put_tools(FILE *out, const struct chela_begin *b, struct chela_names *names, bool cache)
+static void put_tools(FILE *out, const struct chela_begin *b, struct chela_names *names,
+                      const struct request_style *style)
 {
     char *text = NULL;
     size_t n = 0;
@@ -166,14 +169,14 @@ static void put_tools(FILE *out, const struct chela_begin *b, struct chela_names
         chela_write_member(f, ",\"description\":", tool.manifest, "description");
         fputs(",\"input_schema\":", f);
         chela_write_json(f, tool.parameters);
-        fputc('}', f);
+        fputs(style->fine_grained ? ",\"eager_input_streaming\":true}" : "}", f);
         chela_tool_close(&tool);
     }
     fclose(f);
     if (n) {
         fputs(",\"tools\":[", out);
         fwrite(text + 1, 1, n - 2, out); /* without the comma in front and the last brace */
-        fprintf(out, "%s}]", cache ? cache_mark : "");
+        fprintf(out, "%s}]", style->cache ? cache_mark : "");
     }
     free(text);
 }
@@ -221,18 +224,40 @@ static bool may_think(const struct chela_begin *b, const struct chela_params *pa
     return false;
 }
 
+/* How hard to think, and the form of the answer. */
+static void put_output(FILE *out, const char *effort, json_object *schema)
+{
+    if (!effort && !schema)
+        return;
+    fputs(",\"output_config\":{", out);
+    if (effort)
+        fprintf(out, "\"effort\":\"%s\"%s", effort, schema ? "," : "");
+    if (schema) {
+        json_object *closed = chela_schema_strict(schema);
+        fputs("\"format\":{\"type\":\"json_schema\",\"schema\":", out);
+        chela_write_json(out, closed ? closed : schema);
+        fputc('}', out);
+        json_object_put(closed);
+    }
+    fputc('}', out);
+}
+
 static void put_params(FILE *out, const struct chela_begin *b, const struct chela_params *params,
                        const struct request_style *style)
 {
+    bool thinks = params->thinking && may_think(b, params);
     int64_t most = params->max_tokens > 0 ? params->max_tokens : style->max_tokens,
-            budget = may_think(b, params) ? budget_of(params->thinking) : 0;
+            budget = thinks && !style->adaptive ? budget_of(params->thinking) : 0;
     if (budget && most <= budget)
         most = budget + style->max_tokens;
     fprintf(out, ",\"max_tokens\":%lld", (long long)most);
-    if (budget) {
+    put_output(out, thinks && style->adaptive ? params->thinking : NULL, params->schema);
+    if (thinks && style->adaptive) {
+        fputs(",\"thinking\":{\"type\":\"adaptive\"}", out);
+    } else if (budget) {
         fprintf(out, ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":%lld}",
                 (long long)budget);
-    } else if (params->temperature) {
+    } else if (params->temperature && style->temperature) {
         fputs(",\"temperature\":", out);
         chela_write_json(out, params->temperature);
     }
@@ -276,6 +301,6 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_names *n
     fputs(",\"messages\":[", out);
     chela_write_turns(out, b, &turns);
     fputc(']', out);
-    put_tools(out, b, names, style->cache);
+    put_tools(out, b, names, style);
     fputs(params->stream ? ",\"stream\":true}" : "}", out);
 }

@@ -20,6 +20,9 @@ struct request_style {
     const struct chela_naming *naming;
     int64_t max_tokens;    /* where the turn names none */
     bool cache;            /* mark the last tool, the system prompt and the last user's turn */
+    bool fine_grained;     /* arguments of calls come as they are written */
+    bool temperature;      /* the model takes one */
+    bool adaptive;         /* it decides itself how long to think; else by a budget */
     struct chela_str lead; /* a first block of the system prompt, or "" */
 };
 

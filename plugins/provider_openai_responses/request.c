@@ -90,15 +90,13 @@ static void put_item(FILE *out, const struct chela_message *m, json_object *part
     if (chela_part_is(part, "toolCall")) {
         put_call(out, m, part);
     } else if (chela_part_is(part, "text") && !chela_part_blank(part)) {
-        fputs("{\"type\":\"message\",\"role\":\"assistant\",\"status\":\"completed\"", out);
+        fputs("{\"type\":\"message\",\"role\":\"assistant\"", out);
         if (*phase) {
             fputs(",\"phase\":", out);
             chela_write_string(out, *phase, strlen(*phase));
         }
-        chela_write_member(
-            out, ",\"content\":[{\"type\":\"output_text\",\"annotations\":[],\"text\":", part,
-            "text");
-        fputs("}]}", out);
+        chela_write_member(out, ",\"content\":", part, "text");
+        fputc('}', out);
     } else if (chela_part_is(part, "thinking")) {
         json_object *item = signed_item(m, part);
         const char *its = chela_json_string(item, "phase", NULL);

@@ -298,6 +298,23 @@ static json_object *referred(json_object *root, json_object *schema)
                                                          : NULL;
 }
 
+/* Types are an enumeration there, and counts 64-bit numbers, which its JSON writes as strings. */
+static void put_type(json_object *out, const char *name)
+{
+    char upper[16];
+    size_t n = 0;
+    for (; name[n] && n + 1 < sizeof upper; n++)
+        upper[n] = (char)(name[n] >= 'a' && name[n] <= 'z' ? name[n] - 32 : name[n]);
+    upper[n] = '\0';
+    chela_json_put_text(out, "type", upper);
+}
+
+static bool is_count(const char *key)
+{
+    static const char *const counts[] = {"minItems", "maxItems", "minLength", "maxLength", NULL};
+    return in_list(counts, key);
+}
+
 /* "type": ["string", "null"] as type and nullable; several types as anyOf. */
 static void put_types(json_object *out, json_object *types)
 {
@@ -306,8 +323,8 @@ static void put_types(json_object *out, json_object *types)
         const char *name = chela_json_as_string(chela_json_at(types, i), NULL);
         if (name && strcmp(name, "null") == 0)
             chela_json_put_bool(out, "nullable", true);
-        else
-            chela_json_put_text(chela_json_push_object(any), "type", name);
+        else if (name)
+            put_type(chela_json_push_object(any), name);
     }
     if (chela_json_length(any) == 1)
         chela_json_put(out, "type", json_object_get(chela_json_get(chela_json_at(any, 0), "type")));
@@ -332,7 +349,7 @@ static void put_enum(json_object *out, json_object *values)
             text = chela_json_text(value, &n);
         chela_json_push(list, chela_json_new_string(text, n));
     }
-    chela_json_put_text(out, "type", "string");
+    put_type(out, "string");
 }
 
 static json_object *openapi(json_object *schema, const void *arg, unsigned depth);
@@ -366,14 +383,13 @@ static void put_all(json_object *out, json_object *list, const struct openapi *o
 static void put_openapi(json_object *out, const char *key, json_object *value,
                         const struct openapi *o, unsigned depth)
 {
-    static const char *const plain[] = {"title",     "description", "nullable", "maxItems",
-                                        "minItems",  "required",    "minimum",  "maximum",
-                                        "minLength", "maxLength",   "pattern",  NULL};
+    static const char *const plain[] = {"title",   "description", "nullable", "required",
+                                        "minimum", "maximum",     "pattern",  NULL};
     const char *text = chela_json_as_string(value, NULL);
     if (strcmp(key, "type") == 0 && json_object_is_type(value, json_type_array))
         put_types(out, value);
-    else if (strcmp(key, "type") == 0 && !chela_json_has(out, "enum"))
-        chela_json_put(out, key, json_object_get(value));
+    else if (strcmp(key, "type") == 0 && text && !chela_json_has(out, "enum"))
+        put_type(out, text);
     else if (strcmp(key, "enum") == 0)
         put_enum(out, value);
     else if (strcmp(key, "format") == 0 && text &&
@@ -383,6 +399,8 @@ static void put_openapi(json_object *out, const char *key, json_object *value,
         put_any(out, value, o, depth);
     else if (strcmp(key, "allOf") == 0)
         put_all(out, value, o, depth);
+    else if (is_count(key) && json_object_is_type(value, json_type_int))
+        chela_json_put_text(out, key, chela_json_text(value, NULL));
     else if (in_list(plain, key))
         chela_json_put(out, key, json_object_get(value));
     else if (strcmp(key, "properties") == 0 || strcmp(key, "items") == 0)
@@ -402,7 +420,7 @@ static json_object *openapi(json_object *schema, const void *arg, unsigned depth
     if (target)
         schema = target;
     if (depth > DEPTH / 2 || *o->budget == 0 || !json_object_is_type(schema, json_type_object)) {
-        chela_json_put_text(out, "type", "object"); /* a schema that holds itself ends here */
+        put_type(out, "object"); /* a schema that holds itself ends here */
         return out;
     }
     --*o->budget;
@@ -411,9 +429,9 @@ static json_object *openapi(json_object *schema, const void *arg, unsigned depth
         put_openapi(out, key, value, o, depth);
     }
     if (chela_json_object(out, "properties") && !chela_json_has(out, "type"))
-        chela_json_put_text(out, "type", "object");
-    if (has_type(out, "array") && !chela_json_has(out, "items"))
-        chela_json_put_text(chela_json_put_object(out, "items"), "type", "string");
+        put_type(out, "object");
+    if (has_type(out, "ARRAY") && !chela_json_has(out, "items"))
+        put_type(chela_json_put_object(out, "items"), "string");
     return out;
 }
 

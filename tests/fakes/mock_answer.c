@@ -290,14 +290,11 @@ void answer_fail(int fd, enum api api, int status, const char *retry_after)
     static const struct {
         int status;
         const char *type;
-    } types[] = {{400, "invalid_request_error"},
-                 {401, "authentication_error"},
-                 {403, "permission_error"},
-                 {404, "not_found_error"},
-                 {413, "request_too_large"},
-                 {429, "rate_limit_error"},
-                 {500, "api_error"},
-                 {529, "overloaded_error"}};
+    } types[] = {{400, "invalid_request_error"}, {401, "authentication_error"},
+                 {403, "permission_error"},      {404, "not_found_error"},
+                 {408, "timeout_error"},         {413, "request_too_large"},
+                 {429, "rate_limit_error"},      {500, "api_error"},
+                 {503, "overloaded_error"},      {529, "overloaded_error"}};
     const char *type = "api_error";
     char body[512], extra[64] = "";
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)

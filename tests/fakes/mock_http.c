@@ -98,6 +98,10 @@ static void readable(struct client *c)
     }
     c->n += (size_t)n;
     c->in[c->n] = '\0';
+    if (c->in[0] == 0x16) { /* a client that speaks TLS */
+        drop(c);
+        return;
+    }
     if (!advance(c))
         drop(c);
 }

@@ -60,10 +60,10 @@ tests_streams_replay_openai_responses_CPPFLAGS = $(REPLAY_SSE) -DPLUGIN=provider
 	-DOWN='"openai-responses"' -DURI='"/v1/responses"' \
 	-DOTHER_TWINS='"openai-reasoning-encrypted-content.1.chunks.txt"'
 tests_streams_replay_openai_responses_LDADD = $(REPLAY_LIBS)
-tests_streams_replay_llamacpp_SOURCES = $(REPLAY_SOURCES) plugins/provider_llamacpp/provider_llamacpp.c \
-	plugins/provider_llamacpp/request.c \
-	plugins/provider_llamacpp/reply.c
-tests_streams_replay_llamacpp_CPPFLAGS = $(REPLAY_SSE) -DPLUGIN=provider_llamacpp -DFOLDER='"llamacpp"' \
+tests_streams_replay_llamacpp_SOURCES = $(REPLAY_SOURCES) plugins/provider_llama_cpp/provider_llama_cpp.c \
+	plugins/provider_llama_cpp/request.c \
+	plugins/provider_llama_cpp/reply.c
+tests_streams_replay_llamacpp_CPPFLAGS = $(REPLAY_SSE) -DPLUGIN=provider_llama_cpp -DFOLDER='"llamacpp"' \
 	-DOWN='"llamacpp"' -DURI='"/completion"' \
 	-DPREPARES='"{\"prompt\":\"Hello\"}"'
 tests_streams_replay_llamacpp_LDADD = $(REPLAY_LIBS)
@@ -73,3 +73,9 @@ check_PROGRAMS += tests/fakes/mock_model
 tests_fakes_mock_model_SOURCES = tests/fakes/mock_model.c tests/fakes/mock_answer.c tests/fakes/mock_answer.h \
 	tests/fakes/mock_http.c tests/fakes/mock_http.h
 tests_fakes_mock_model_LDADD = sdk/support/libsupport.la $(JSONC_LIBS)
+
+# A model service that fails in every way, in every wire form.
+check_PROGRAMS += tests/fakes/fault_model
+tests_fakes_fault_model_SOURCES = tests/fakes/fault_model.c tests/fakes/mock_answer.c tests/fakes/mock_answer.h \
+	tests/fakes/mock_http.c tests/fakes/mock_http.h
+tests_fakes_fault_model_LDADD = sdk/support/libsupport.la $(JSONC_LIBS)

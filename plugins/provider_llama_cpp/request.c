@@ -1,5 +1,5 @@
 /*
- * Writes requests of a llama.cpp server (see request.h). Called by provider_llamacpp.c.
+ * Writes requests of a llama.cpp server (see request.h). Called by provider_llama_cpp.c.
  *
  * Format: https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
  */

@@ -1,8 +1,8 @@
 /*
  * Requests of a llama.cpp server: messages for /apply-template, and /completion.
  */
-#ifndef PROVIDER_LLAMACPP_REQUEST_H
-#define PROVIDER_LLAMACPP_REQUEST_H
+#ifndef PROVIDER_LLAMA_CPP_REQUEST_H
+#define PROVIDER_LLAMA_CPP_REQUEST_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * provider_llamacpp: a llama.cpp server by its native endpoint. The server makes the prompt by the
+ * provider_llama_cpp: a llama.cpp server by its native endpoint. The server makes the prompt by the
  * model's own template (/apply-template), then completes it (/completion); tool calls are forced by
  * a JSON schema, or read from the text that the model writes.
  *
@@ -348,5 +348,5 @@ static const struct chela_iface llamacpp = {
     .provider = &provider,
 };
 
-CHELA_PLUGIN(provider_llamacpp, "0.9.0", "models of a llama.cpp server, by its native endpoint",
+CHELA_PLUGIN(provider_llama_cpp, "0.9.0", "models of a llama.cpp server, by its native endpoint",
              "MIT", "", &llamacpp);

@@ -1,5 +1,5 @@
 /*
- * Reads a bare completion (see reply.h). Called by provider_llamacpp.c.
+ * Reads a bare completion (see reply.h). Called by provider_llama_cpp.c.
  */
 #include "reply.h"
 

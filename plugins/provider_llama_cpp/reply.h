@@ -2,8 +2,8 @@
  * What a bare completion holds: thinking in tags of the model's own, then text, or the one JSON
  * object that a schema has forced.
  */
-#ifndef PROVIDER_LLAMACPP_REPLY_H
-#define PROVIDER_LLAMACPP_REPLY_H
+#ifndef PROVIDER_LLAMA_CPP_REPLY_H
+#define PROVIDER_LLAMA_CPP_REPLY_H
 
 #include <stdbool.h>
 #include <stddef.h>

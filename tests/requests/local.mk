@@ -1,0 +1,61 @@
+# The requests of each provider, and the matrix of histories (request_test.c).
+EXTRA_DIST += tests/requests/golden
+REQUEST_SOURCES = tests/requests/request_test.c sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
+
+plugin_tests += tests/requests/request_deepseek tests/requests/request_anthropic \
+	tests/requests/request_openai \
+	tests/requests/request_openai_responses \
+	tests/requests/request_google \
+	tests/requests/request_google_openapi \
+	tests/requests/request_mistral \
+	tests/requests/request_ollama \
+	tests/requests/request_llamacpp
+tests_requests_request_anthropic_SOURCES = $(REQUEST_SOURCES) plugins/provider_anthropic/provider_anthropic.c \
+	plugins/provider_anthropic/request.c \
+	plugins/provider_anthropic/login.c
+tests_requests_request_anthropic_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_anthropic -DGOLDEN='"anthropic"' \
+	-DOWN='"anthropic"' -DOPTIONS='{CHELA_LIT("temperature"),CHELA_LIT("false")}'
+tests_requests_request_anthropic_LDADD = $(TESTKIT_LIBS)
+tests_requests_request_openai_SOURCES = $(REQUEST_SOURCES) plugins/provider_openai/provider_openai.c \
+	plugins/provider_openai/preset.c \
+	plugins/provider_openai/request.c
+tests_requests_request_openai_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_openai -DGOLDEN='"openai"' \
+	-DOWN='"openai"'
+tests_requests_request_openai_LDADD = $(TESTKIT_LIBS)
+tests_requests_request_openai_responses_SOURCES = $(REQUEST_SOURCES) plugins/provider_openai_responses/provider_openai_responses.c \
+	plugins/provider_openai_responses/request.c
+tests_requests_request_openai_responses_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_openai_responses -DGOLDEN='"openai_responses"' \
+	-DOWN='"openai-responses"' -DOPTIONS='{CHELA_LIT("encrypted_reasoning"),CHELA_LIT("true")},{CHELA_LIT("strict"),CHELA_LIT("true")}'
+tests_requests_request_openai_responses_LDADD = $(TESTKIT_LIBS)
+tests_requests_request_google_SOURCES = $(REQUEST_SOURCES) plugins/provider_google/provider_google.c \
+	plugins/provider_google/partial.c \
+	plugins/provider_google/request.c
+tests_requests_request_google_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_google -DGOLDEN='"google"' \
+	-DOWN='"google"'
+tests_requests_request_google_LDADD = $(TESTKIT_LIBS)
+tests_requests_request_google_openapi_SOURCES = $(REQUEST_SOURCES) plugins/provider_google/provider_google.c \
+	plugins/provider_google/partial.c \
+	plugins/provider_google/request.c
+tests_requests_request_google_openapi_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_google -DGOLDEN='"google_openapi"' \
+	-DOWN='"google"' -DOPTIONS='{CHELA_LIT("tool_schema"),CHELA_LIT("openapi")}'
+tests_requests_request_google_openapi_LDADD = $(TESTKIT_LIBS)
+tests_requests_request_mistral_SOURCES = $(REQUEST_SOURCES) plugins/provider_mistral/provider_mistral.c \
+	plugins/provider_mistral/request.c
+tests_requests_request_mistral_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_mistral -DGOLDEN='"mistral"' \
+	-DOWN='"mistral"'
+tests_requests_request_mistral_LDADD = $(TESTKIT_LIBS)
+tests_requests_request_ollama_SOURCES = $(REQUEST_SOURCES) plugins/provider_ollama/provider_ollama.c \
+	plugins/provider_ollama/request.c
+tests_requests_request_ollama_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_ollama -DGOLDEN='"ollama"' \
+	-DOWN='"ollama"'
+tests_requests_request_ollama_LDADD = $(TESTKIT_LIBS)
+tests_requests_request_llamacpp_SOURCES = $(REQUEST_SOURCES) plugins/provider_llama_cpp/provider_llama_cpp.c \
+	plugins/provider_llama_cpp/request.c \
+	plugins/provider_llama_cpp/reply.c
+tests_requests_request_llamacpp_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_llama_cpp -DGOLDEN='"llamacpp"' \
+	-DOWN='"llama.cpp"'
+tests_requests_request_llamacpp_LDADD = $(TESTKIT_LIBS)
+tests_requests_request_deepseek_SOURCES = $(tests_requests_request_openai_SOURCES)
+tests_requests_request_deepseek_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_openai -DGOLDEN='"deepseek"' \
+	-DOWN='"openai"' -DOPTIONS='{CHELA_LIT("preset"),CHELA_LIT("deepseek")}'
+tests_requests_request_deepseek_LDADD = $(TESTKIT_LIBS)
