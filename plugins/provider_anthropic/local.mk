@@ -8,3 +8,9 @@ plugin_LTLIBRARIES += %D%.la
 %C%_la_LIBADD = $(PLUGIN_LIBS)
 
 pluginconf_DATA += %D%/provider_anthropic.conf
+
+plugin_tests += %D%/login_test
+%C%_login_test_SOURCES = %D%/login_test.c %D%/provider_anthropic.c %D%/login.c %D%/request.c sdk/testkit/kit.c \
+	sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
+%C%_login_test_CPPFLAGS = $(TESTKIT_CPPFLAGS)
+%C%_login_test_LDADD = $(TESTKIT_LIBS)
