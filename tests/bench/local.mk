@@ -5,6 +5,9 @@ EXTRA_PROGRAMS += tests/bench/host_bench
 tests_bench_host_bench_SOURCES = tests/bench/host_bench.c $(host_kit)
 EXTRA_tests_bench_host_bench_DEPENDENCIES = $(host_kit_needs)
 endif
+# the provider plugins as they are built, loaded by the bench itself
+EXTRA_PROGRAMS += tests/bench/parse_bench
+tests_bench_parse_bench_LDADD = sdk/support/libsupport.la $(JSONC_LIBS) -ldl
 EXTRA_PROGRAMS += tests/bench/net_bench
 tests_bench_net_bench_LDADD = core/libnet.a core/libhost.a core/libbase.a sdk/wire/libwire.la \
 	sdk/support/libsupport.la $(UV_LIBS) $(MICROHTTPD_LIBS) $(WSLAY_LIBS) $(CURL_LIBS) $(CRYPTO_LIBS)

@@ -1,5 +1,5 @@
 # Recorded streams of model APIs, replayed into each provider (replay_test.c).
-EXTRA_DIST += tests/streams/golden tests/streams/own
+EXTRA_DIST += tests/streams/golden tests/streams/own tests/streams/coverage.txt
 REPLAY_SOURCES = tests/streams/replay_test.c tests/streams/recording.c tests/streams/recording.h sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
 REPLAY_LIBS = core/libnet.a core/libbase.a $(TESTKIT_LIBS)
 REPLAY_SSE = $(TESTKIT_CPPFLAGS) -DFORM=CHELA_SSE

@@ -460,6 +460,25 @@ static void an_answer_that_was_not_streamed_has_the_same_calls_and_the_same_end(
         free(list);
 }
 
+/* ---- what this rests on ---- */
+
+static void it_is_said_what_was_recorded_and_what_was_not(void **state)
+{
+    char path[1024];
+    size_t n = 0, k = strlen(FOLDER);
+    const char *line;
+    (void)state;
+    snprintf(path, sizeof path, "%s/tests/streams/coverage.txt", recording_source());
+    char *text = recording_read(path, &n);
+    assert_non_null(text);
+    for (line = text; line && (strncmp(line, FOLDER, k) != 0 || line[k] != ':');)
+        if ((line = strchr(line, '\n')))
+            line++;
+    assert_non_null(line);
+    printf("# %.*s\n", (int)strcspn(line, "\n"), line);
+    free(text);
+}
+
 /* ---- streams that go wrong ---- */
 
 static void a_stream_that_breaks_off_is_an_error_that_may_be_tried_again(void **state)
@@ -515,6 +534,7 @@ int main(void)
         cmocka_unit_test(a_stream_that_breaks_off_is_an_error_that_may_be_tried_again),
         cmocka_unit_test(something_that_is_not_json_is_a_protocol_error),
         cmocka_unit_test(a_cancelled_call_ends_once),
+        cmocka_unit_test(it_is_said_what_was_recorded_and_what_was_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
