@@ -158,8 +158,8 @@ uint64_t api_call(struct telegram *t, uint64_t parent, const char *method, json_
 {
     size_t n = 2;
     const char *text = body ? chela_json_text(body, &n) : "{}";
-    uint64_t call = api_post(t, parent, method, "application/json", chela_sn(text, n), timeout_ms,
-                             fn, owner);
+    uint64_t call =
+        api_post(t, parent, method, "application/json", chela_sn(text, n), timeout_ms, fn, owner);
     json_object_put(body);
     return call;
 }

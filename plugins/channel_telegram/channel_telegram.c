@@ -25,7 +25,13 @@ static const struct chela_option options[] = {
     {NULL, 0, 0, NULL, NULL, NULL},
 };
 
-enum { BACK_OFF_MS = 1000, BACK_OFF_MOST_MS = 60000, POLL_GRACE_MS = 10000, COMMANDS_MOST = 100, ALBUM_MS = 500 };
+enum {
+    BACK_OFF_MS = 1000,
+    BACK_OFF_MOST_MS = 60000,
+    POLL_GRACE_MS = 10000,
+    COMMANDS_MOST = 100,
+    ALBUM_MS = 500
+};
 
 static void poll_begin(struct chela_inst *in, void *arg);
 static void greet(struct chela_inst *in, void *arg);
@@ -55,8 +61,8 @@ static void say_failed(struct telegram *t, const struct reply *r)
         text = tg_format("Telegram does not take the token (%s): get a new one from @BotFather",
                          r->text);
     else if (r->status == 409)
-        text = tg_format("another program polls with this token, or a webhook is set (%s)",
-                         r->text);
+        text =
+            tg_format("another program polls with this token, or a webhook is set (%s)", r->text);
     else
         text = tg_format("Telegram can't be reached: %s", r->text);
     say(t, false, text);
@@ -151,8 +157,8 @@ static bool album_open(struct telegram *t, json_object *updates)
     size_t n = chela_json_length(updates);
     json_object *last = n ? chela_json_at(updates, n - 1) : NULL;
     int64_t id = chela_json_int(last, "update_id", 0);
-    bool open = id != t->album &&
-                chela_json_has(chela_json_object(last, "message"), "media_group_id");
+    bool open =
+        id != t->album && chela_json_has(chela_json_object(last, "message"), "media_group_id");
     t->album = id;
     return open;
 }
@@ -357,11 +363,12 @@ static void migrated_known(struct telegram *t, void *owner, const struct chela_d
     (void)owner;
     if (t->closing)
         return;
-    if (d->error == CHELA_OK && chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &o, NULL) == 0)
-        json_object_object_foreach(o, chat, id)
-        {
-            chela_json_put(t->migrated, chat, json_object_get(id));
-        }
+    if (d->error == CHELA_OK)
+        chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &o, NULL);
+    if (json_object_is_type(o, json_type_object)) {
+        json_object_put(t->migrated);
+        t->migrated = json_object_get(o);
+    }
     json_object_put(o);
     greet(t->in, t);
 }
@@ -374,6 +381,29 @@ static void offset_known(struct telegram *t, void *owner, const struct chela_don
     if (d->error == CHELA_OK && d->text.n)
         t->offset = strtoll(d->text.s, NULL, 10);
     recall(t, "migrated", migrated_known);
+}
+
+/* ---- chela channels status --probe ---- */
+
+static void probed(struct telegram *t, void *owner, const struct reply *r)
+{
+    uint64_t *call = owner;
+    CHELA_ARGS(chela_done, d, 0);
+    d.error = r->error;
+    d.text = chela_s(r->error == CHELA_OK ? chela_json_text(r->result, NULL) : r->text);
+    tg_end(t, *call, &d);
+    free(call);
+}
+
+static void method(struct chela_inst *in, const struct chela_method *m)
+{
+    if (!chela_str_is(m->name, "channel.probe")) {
+        chela_end(in, m->h.call, CHELA_E_UNSUPPORTED, "a bot has its token: there is no login");
+        return;
+    }
+    uint64_t *call = tg_need(malloc(sizeof *call));
+    *call = m->h.call;
+    api_call(in->self, m->h.call, "getMe", NULL, 0, probed, call);
 }
 
 /* ---- life ---- */
@@ -460,6 +490,7 @@ static const struct chela_channel channel = {
 static const struct chela_service service = {
     .size = (uint32_t)sizeof(struct chela_service),
     .request = hook,
+    .method = method,
 };
 
 static const struct chela_iface telegram = {

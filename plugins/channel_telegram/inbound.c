@@ -17,9 +17,9 @@ struct batch {
     size_t at;
     unsigned waiting;
     bool scanning;
-    int64_t next;          /* one after the last update of the list */
-    int64_t failed;        /* the first update that could not be stored, 0: none */
-    uint32_t error;        /* of that one */
+    int64_t next;   /* one after the last update of the list */
+    int64_t failed; /* the first update that could not be stored, 0: none */
+    uint32_t error; /* of that one */
     uint64_t retry_after;
     char *why;
     uint64_t call;

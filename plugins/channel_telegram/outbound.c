@@ -133,8 +133,8 @@ static json_object *keyboard_of(struct chela_pairs buttons)
 {
     if (buttons.n == 0)
         return NULL;
-    json_object *o = chela_json_new_object(),
-                *rows = chela_json_put_array(o, "inline_keyboard"), *row = NULL;
+    json_object *o = chela_json_new_object(), *rows = chela_json_put_array(o, "inline_keyboard"),
+                *row = NULL;
     for (uint64_t i = 0; i < buttons.n; i++) {
         const struct chela_pair *b = &buttons.v[i];
         if (b->value.n == 0 || b->value.n > BUTTON_BYTES || b->name.n == 0)
@@ -321,7 +321,7 @@ static void album_fields(const struct op *op, json_object *fields)
     for (size_t i = op->at; i < op->loaded; i++) {
         char name[32];
         json_object *o = chela_json_push_object(list);
-        snprintf(name, sizeof name, "attach://file%zu", i);
+        snprintf(name, sizeof name, "attach://file%u", (unsigned)i);
         chela_json_put_text(o, "type", "photo");
         chela_json_put_text(o, "media", name);
         if (i == op->at && op->caption && *op->text)
@@ -348,7 +348,7 @@ static void send_files(struct op *op)
     form_fields(&f, fields);
     for (size_t i = op->at; i < op->loaded; i++) {
         if (album)
-            snprintf(field, sizeof field, "file%zu", i);
+            snprintf(field, sizeof field, "file%u", (unsigned)i);
         else
             snprintf(field, sizeof field, "%c%s", kind[0] | 0x20, kind + 1);
         form_file(&f, field, &op->files[i]);

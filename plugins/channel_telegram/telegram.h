@@ -11,6 +11,8 @@
 
 #include <chela/chela.h>
 
+#include <json-c/linkhash.h>
+
 #include "support/json.h"
 
 struct telegram;

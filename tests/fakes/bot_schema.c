@@ -1,6 +1,8 @@
 /* Requests against the published description (see bot_schema.h). */
 #include "tests/fakes/bot_schema.h"
 
+#include <json-c/linkhash.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

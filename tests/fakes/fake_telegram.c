@@ -283,8 +283,7 @@ static json_object *failing(const char *method)
 static enum MHD_Result bot_call(struct MHD_Connection *c, const char *method, struct incoming *q)
 {
     json_object *body = NULL;
-    if (!q->form && q->body.n &&
-        chela_json_parse(q->body.s, q->body.n, NULL, &body, NULL) == 0) {
+    if (!q->form && q->body.n && chela_json_parse(q->body.s, q->body.n, NULL, &body, NULL) == 0) {
         json_object_put(q->fields);
         q->fields = body;
     }
@@ -355,7 +354,7 @@ static enum MHD_Result serve(struct MHD_Connection *c, const char *url, struct i
                               files[i].bytes.n);
     }
     return send_json(c, strncmp(url, "/bot", 4) == 0 ? bad(401, "Unauthorized")
-                                                      : bad(404, "Not Found"));
+                                                     : bad(404, "Not Found"));
 }
 
 static enum MHD_Result part(void *owner, enum MHD_ValueKind kind, const char *key,
@@ -398,7 +397,9 @@ static enum MHD_Result request(void *owner, struct MHD_Connection *c, const char
             abort();
         q->fields = chela_json_new_object();
         q->files = chela_json_new_object();
-        q->form = MHD_create_post_processor(c, 65536, part, q);
+        const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
+        if (type && strncmp(type, "multipart/", 10) == 0)
+            q->form = MHD_create_post_processor(c, 65536, part, q);
         return MHD_YES;
     }
     if (*size) {
