@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <support/json.h>
-#include <wire/functions.h>
 
 #include "agent/access.h"
 #include "agent/agents.h"
@@ -18,6 +17,7 @@
 #include "agent/flow.h"
 #include "agent/hooks.h"
 #include "agent/journal.h"
+#include "agent/media.h"
 #include "agent/outbox.h"
 #include "agent/pairing.h"
 #include "agent/runs.h"
@@ -29,12 +29,10 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "host/call.h"
 
 enum {
     ID_BYTES = 512,
     TEXT_BYTES = 1 << 20,
-    EXTRA_BYTES = 256 << 10,
     MEDIA_MOST = 32,
     SESSIONS_MOST = 1000,
     UNMENTIONED_BYTES = 16000
@@ -139,9 +137,11 @@ static void push_media(struct json_object *content, struct json_object *media)
         const char *hash = chela_json_string(o, "hash", NULL);
         const char *mime = chela_json_string(o, "mime", NULL);
         const char *name = chela_json_string(o, "name", NULL);
+        const char *failed = chela_json_string(o, "failed", NULL);
         if (!hash) { /* only a reference: named, not shown */
             CLEANUP(freep)
-            char *note = xprintf("[attachment: %s (%s)]", name ? name : "?", mime ? mime : "?");
+            char *note = xprintf("[attachment: %s (%s)%s%s]", name ? name : "?", mime ? mime : "?",
+                                 failed ? ", could not be fetched: " : "", failed ? failed : "");
             push_text(content, note);
             continue;
         }
@@ -261,6 +261,26 @@ static bool is_command(const struct message *m)
            !chela_json_bool(message_wishes(m), "suppressCommandInterpretation", false);
 }
 
+static void submit_job(struct arrival *a)
+{
+    char *heard = map_remove(&unmentioned, a->session);
+    CLEANUP(freep)
+    char *before =
+        heard ? xprintf("[Said in this chat since your last answer, not to you:]\n%s", heard)
+              : NULL;
+    free(heard);
+    session_submit(make_job(a, before));
+}
+
+static void media_here(void *owner, bool here)
+{
+    struct arrival *a = owner;
+    if (here && !stopping) /* else the next start takes it up */
+        submit_job(a);
+    arrival_free(a);
+}
+
+/* Takes over the arrival: it is stored. */
 static void go_on(struct arrival *a)
 {
     struct message *m = a->m;
@@ -271,30 +291,33 @@ static void go_on(struct arrival *a)
             remember_unmentioned(a);
         journal_inbox_drop(a->session, a->id, dropped, NULL);
         answer(a, "", NULL);
+        arrival_free(a);
         return;
     }
     if (is_command(m) && commands_run(m, a->session, a->agent, a->id)) {
         journal_inbox_drop(a->session, a->id, dropped, NULL);
         answer(a, a->id, NULL);
+        arrival_free(a);
         return;
     }
-    char *heard = map_remove(&unmentioned, a->session);
-    CLEANUP(freep)
-    char *before =
-        heard ? xprintf("[Said in this chat since your last answer, not to you:]\n%s", heard)
-              : NULL;
-    free(heard);
-    session_submit(make_job(a, before));
+    if (media_wanted(m)) {
+        answer(a, a->id, NULL); /* the channel need not wait for its own files */
+        media_fetch(m, media_here, a);
+        return;
+    }
+    submit_job(a);
     answer(a, a->id, NULL);
+    arrival_free(a);
 }
 
 static void stored(void *owner, const struct error *e)
 {
     struct arrival *a = owner;
-    if (e)
-        answer(a, e->class == CHELA_E_CONFLICT ? e->text : "", e);
-    else
+    if (!e) {
         go_on(a);
+        return;
+    }
+    answer(a, e->class == CHELA_E_CONFLICT ? e->text : "", e);
     arrival_free(a);
 }
 
@@ -404,116 +427,11 @@ void ingress_resume(const char *id, const char *session, const char *agent, stru
     a->session = xstrdup(session);
     a->agent = xstrdup(agents_known(agent) ? agent : agents_default());
     go_on(a);
-    arrival_free(a);
 }
 
 void ingress_stop(void)
 {
     stopping = true;
-}
-
-/* ---- submits of plugins ---- */
-
-static char *copy(struct chela_str s)
-{
-    return xmemdup(s.s ? s.s : "", s.n);
-}
-
-static struct json_object *parse_object(struct chela_str s)
-{
-    struct json_object *o = NULL;
-    if (s.n && s.n <= EXTRA_BYTES && chela_json_parse(s.s, s.n, NULL, &o, NULL) == 0 &&
-        json_object_is_type(o, json_type_object))
-        return o;
-    json_object_put(o);
-    return NULL;
-}
-
-static struct json_object *media_of(struct chela_pairs pairs)
-{
-    if (pairs.n == 0)
-        return NULL;
-    struct json_object *list = chela_json_new_array();
-    for (uint64_t i = 0; i < pairs.n && i <= MEDIA_MOST; i++) {
-        struct json_object *o = parse_object(pairs.v[i].value);
-        if (!o)
-            o = chela_json_new_object();
-        chela_json_put_string(o, "name", pairs.v[i].name.s ? pairs.v[i].name.s : "",
-                              pairs.v[i].name.n);
-        chela_json_push(list, o);
-    }
-    return list;
-}
-
-struct submit {
-    uint64_t call;
-    char *channel, *event;
-};
-
-static void submitted(void *owner, const char *run, const struct error *e)
-{
-    struct submit *s = owner;
-    if (e) {
-        call_answer_error(s->call, e->class, e->text);
-    } else {
-        CHELA_ARGS(chela_done, d, 0);
-        d.text = chela_s(run);
-        call_answer(s->call, &d);
-    }
-    ingress_client_submitted(s->channel, s->event, run, e);
-    free(s->channel);
-    free(s->event);
-    free(s);
-}
-
-static void plugin_submits(struct instance *in, uint64_t id, const void *args)
-{
-    const struct chela_submit *q = args;
-    const struct chela_channel *c = instance_iface(in)->channel;
-    struct message *m = xcalloc(1, sizeof *m);
-    m->channel = xstrdup(instance_name(in));
-    m->platform = xstrdup(c && c->platform ? c->platform : instance_type(in));
-    m->kind = q->kind.n ? copy(q->kind) : xstrdup("message");
-    m->event = copy(q->event);
-    m->version = q->version;
-    m->account = copy(q->account);
-    m->chat = copy(q->chat);
-    m->thread = copy(q->thread);
-    m->chat_type = q->chat_type;
-    m->flags = q->h.flags & (CHELA_MENTIONED | CHELA_OWNER | CHELA_BUTTON);
-    m->sender = copy(q->sender);
-    m->sender_name = copy(q->sender_name);
-    m->session = copy(q->session);
-    m->text = copy(q->text);
-    m->reply_to = copy(q->reply_to);
-    m->quote = copy(q->quote);
-    m->media = media_of(q->media);
-    m->extra = parse_object(q->extra);
-    m->at = q->at ? q->at : clock_now_ms() / 1000;
-    ingress_client_amend(m);
-    struct submit *s = xcalloc(1, sizeof *s);
-    s->call = id;
-    s->channel = xstrdup(m->channel);
-    s->event = xstrdup(m->event);
-    ingress_accept(m, submitted, s);
-}
-
-static void plugin_receipt(struct instance *in, uint64_t id, const void *args)
-{
-    const struct chela_receipt *r = args;
-    (void)id;
-    CLEANUP(freep) char *account = copy(r->account);
-    CLEANUP(freep) char *chat = copy(r->chat);
-    CLEANUP(freep) char *message = copy(r->message);
-    CLEANUP(freep) char *state = copy(r->state);
-    CLEANUP(freep) char *text = copy(r->text);
-    traffic_receipt(instance_name(in), account, chat, message, state, text);
-}
-
-void ingress_register(void)
-{
-    call_handle(CHELA_FN_SUBMIT, plugin_submits, NULL);
-    call_handle(CHELA_FN_RECEIPT, plugin_receipt, NULL);
 }
 
 void ingress_reset(void)
@@ -522,6 +440,7 @@ void ingress_reset(void)
     map_free(&unmentioned, free);
     memset(&unmentioned, 0, sizeof unmentioned);
     ingress_client_reset();
+    media_reset();
     pairing_reset();
     traffic_reset();
 }

@@ -332,6 +332,70 @@ static void bindings_choose_agent_and_session(void **state)
     close_tele();
 }
 
+/* ---- media by reference ---- */
+
+static uint64_t fetch_call;
+
+static void slot_fetch(struct chela_inst *in, const struct chela_fetch *a)
+{
+    (void)in;
+    (void)a;
+}
+
+static void on_fetch(struct instance *in, uint64_t call, uint32_t fn, const void *args)
+{
+    const struct chela_fetch *q = args;
+    (void)in;
+    (void)fn;
+    fetch_call = call;
+    buf_printf(&tele.seen, "fetch %.*s\n", (int)q->reference.n, q->reference.s);
+}
+
+static void media_by_reference_is_fetched_once_the_message_is_stored(void **state)
+{
+    (void)state;
+    static struct chela_channel channel = {.platform = "telegram",
+                                           .send_class = CHELA_SEND_NEITHER,
+                                           .send = slot_send,
+                                           .fetch = slot_fetch};
+    open_tele();
+    struct chela_iface iface = {.channel = &channel};
+    struct instance *in = fake_instance("files", ROLE_CHANNEL, &iface);
+    world_let_in("files");
+    fake_on(CHELA_FN_CHANNEL_FETCH, on_fetch);
+    struct chela_pair media[] = {
+        {CHELA_LIT("a.png"), CHELA_LIT("{\"reference\":\"ref-1\",\"mime\":\"image/png\"}")},
+        {CHELA_LIT("b.pdf"), CHELA_LIT("{\"reference\":\"ref-2\"}")}};
+    CHELA_ARGS(chela_submit, q, 0);
+    q.event = chela_s("m1");
+    q.chat = chela_s("7");
+    q.sender = chela_s("7");
+    q.text = chela_s("look");
+    q.media = (struct chela_pairs){media, 2};
+    uint64_t id = fake_submit(in, &q);
+    fake_run();
+    assert_int_equal(strncmp(fake_answer(id), "OK ", 3), 0); /* acknowledged before it is fetched */
+    assert_string_equal(seen(), "fetch ref-1\n");
+    assert_int_equal(world.request_count, 0);
+    fake_done(fetch_call, CHELA_OK, "bytes of the picture", "", 0, 0);
+    fake_run();
+    assert_string_equal(seen(), "fetch ref-2\n");
+    fake_done(fetch_call, CHELA_E_NOT_FOUND, "the file is gone", "", 0, 0);
+    fake_run();
+    assert_int_equal(world.request_count, 1);
+    assert_non_null(strstr(world.requests[0], "\"type\":\"image\""));
+    assert_non_null(strstr(world.requests[0], "b.pdf (?), could not be fetched: the file is gone"));
+    /* a crash in the middle: it is fetched again */
+    q.event = chela_s("m2");
+    fake_submit(in, &q);
+    fake_run();
+    fake_crash();
+    seen();
+    fake_start_agent();
+    assert_string_equal(seen(), "fetch ref-1\n");
+    close_tele();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +407,7 @@ int main(void)
         cmocka_unit_test(owners_use_the_owners_commands),
         cmocka_unit_test(one_person_has_one_session_on_all_channels),
         cmocka_unit_test(begun_in_the_terminal_and_continued_elsewhere),
+        cmocka_unit_test(media_by_reference_is_fetched_once_the_message_is_stored),
         cmocka_unit_test(bindings_choose_agent_and_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
