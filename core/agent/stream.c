@@ -110,6 +110,8 @@ static void tell_text(struct stream *s, bool replace)
         chela_json_put_bool(data, "replace", true);
     } else {
         chela_json_put_string(data, "delta", s->held.p, s->held.n);
+        /* where it stands in the whole, in bytes: who joins in the middle knows what is new */
+        chela_json_put_int(data, "offset", (int64_t)(r->text.n - s->held.n));
     }
     stream_agent(s->run, "assistant", data);
     buf_clear(&s->held);

@@ -92,6 +92,9 @@ void turn_tell_message(struct turn *t, const struct journal_message *m)
     if (chela_json_parse(m->body, strlen(m->body), NULL, &content, NULL) == 0)
         chela_json_put(message, "content", content);
     chela_json_put_int(message, "timestamp", (int64_t)m->at);
+    struct json_object *meta = chela_json_put_object(message, "__openclaw");
+    chela_json_put_int(meta, "seq", (int64_t)m->seq);
+    chela_json_put_text(meta, "runId", t->job->run);
     chela_json_put_int(o, "messageSeq", (int64_t)m->seq);
     CLEANUP(freep) char *id = xprintf("%llu", (unsigned long long)m->seq);
     chela_json_put_text(o, "messageId", id);

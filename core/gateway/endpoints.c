@@ -203,8 +203,15 @@ static void routed_done(void *owner, uint64_t call, const struct chela_done *don
         for (uint64_t i = 0; i < done->headers.n; i++)
             if (chela_str_is(done->headers.v[i].name, "content-type"))
                 type = done->headers.v[i].value.s;
-        server_answer(w->request, done->http_status ? done->http_status : 200, type, done->headers,
+        /* it goes into the answer by itself */
+        struct chela_pair *kept = xcalloc(done->headers.n + 1, sizeof *kept);
+        struct chela_pairs headers = {kept, 0};
+        for (uint64_t i = 0; i < done->headers.n; i++)
+            if (!chela_str_is(done->headers.v[i].name, "content-type"))
+                kept[headers.n++] = done->headers.v[i];
+        server_answer(w->request, done->http_status ? done->http_status : 200, type, headers,
                       done->text);
+        free(kept);
     } else if (w->request) {
         answer_error(w->request, 502, error_class_name(done->error), "the plugin could not answer");
     }

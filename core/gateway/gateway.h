@@ -25,6 +25,7 @@ void gateway_close(bool restart, void (*closed)(void *arg), void *arg);
  * main. */
 typedef void gateway_reload_fn(void (*done)(void *arg, const struct error *e), void *arg);
 void gateway_on_reload(gateway_reload_fn *fn);
+void gateway_reload(void (*done)(void *arg, const struct error *e), void *arg);
 /* Given each finished log line (log_setup's tail), for logs.tail. [any thread] */
 void gateway_log_tail(int level, const char *line);
 

@@ -38,6 +38,7 @@ static const char *const event_names[] = {
     "shutdown",
     "sessions.changed",
     "session.message",
+    "config.changed",
     "exec.approval.requested",
     "exec.approval.resolved",
 };

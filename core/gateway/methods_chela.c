@@ -140,13 +140,21 @@ static void finished(void *owner, const struct error *e)
     rpc_done(owner, e);
 }
 
+void gateway_reload(void (*done)(void *arg, const struct error *e), void *arg)
+{
+    struct error e;
+    if (reload_configuration) {
+        reload_configuration(done, arg);
+        return;
+    }
+    error_set(&e, CHELA_E_UNSUPPORTED, "this gateway cannot reload");
+    done(arg, &e);
+}
+
 static void reload(struct rpc *rpc, json_object *params)
 {
     (void)params;
-    if (reload_configuration)
-        reload_configuration(finished, rpc);
-    else
-        rpc_fail(rpc, "UNAVAILABLE", NULL, "this gateway cannot reload");
+    gateway_reload(finished, rpc);
 }
 
 /* ---- export: the transcript as it is stored, a page at a time ---- */
@@ -226,8 +234,8 @@ struct usage {
 
 static void usage_row(void *owner, const struct journal_row *row)
 {
-    static const char *const names[] = {"day",   "session",  "channel",   "provider",
-                                        "model", "tokensIn", "tokensOut", "cost"};
+    static const char *const names[] = {"day",      "session",  "channel",   "provider", "model",
+                                        "messages", "tokensIn", "tokensOut", "cost"};
     struct usage *u = owner;
     json_object *o = chela_json_push_object(u->rows);
     for (unsigned i = 0; i < row->columns && i < ARRAY_LENGTH(names); i++) {

@@ -40,6 +40,7 @@ void settings_free(struct settings *s)
     free(s->absent);
     free(s->sources);
     free(s->project);
+    free(s->own_file);
     free(s);
 }
 

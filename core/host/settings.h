@@ -67,6 +67,15 @@ const char *settings_origin(const struct settings *s, const char *path);
 /* All values with their origin, secrets redacted: `chela config show`. json: as JSON. */
 void settings_show(const struct settings *s, bool json, struct buf *out);
 
+/* The one file that the gateway itself writes: conf.d/90-gateway.conf. */
+const char *settings_own_file(const struct settings *s);
+/* Sections with their options and values, for forms:
+ * [{"name","title","ok","why","options":[{"path",
+ * "name","type","help","default","value","origin","secret","set","required","choices"}]}]; owned by
+ * the caller. No secret is among the values. settings_form.c. */
+struct json_object;
+struct json_object *settings_form(const struct settings *s);
+
 /* An instance that is to be opened, in the order of the configuration. */
 struct settings_instance {
     const char *section; /* "providers" */

@@ -207,6 +207,14 @@ static void add_all(struct layers *l, const struct settings_sources *from)
         if (user)
             add_layer(l, user, OPTIONAL);
     }
+    const char *beside = named && *named ? (whole ? whole : named) : user;
+    CLEANUP(freep) char *fallback = xprintf("%s/chela.conf", paths_conf_dir());
+    const char *slash = strrchr(beside ? beside : fallback, '/');
+    CLEANUP(freep)
+    char *folder =
+        slash ? xmemdup(beside ? beside : fallback, (size_t)(slash - (beside ? beside : fallback)))
+              : xstrdup(".");
+    l->settings->own_file = xprintf("%s/conf.d/90-gateway.conf", folder);
     if (project) {
         CLEANUP(freep) char *file = xprintf("%s/.chela/chela.conf", project);
         l->project = project;

@@ -23,6 +23,7 @@ struct settings {
     size_t source_count;
     char *project; /* root of the project whose file was read, or NULL */
     bool project_ignored;
+    char *own_file; /* conf.d/90-gateway.conf beside the file that a person writes */
 };
 
 /* The source of that name; made when it is new, with the flags of `like` (may be NULL). */

@@ -278,7 +278,7 @@ const struct chela_option settings_core_table[] = {
     N("plugins.path", CHELA_LIST, NULL, "folders with plugins, before the installed one"),
     N("plugins.defaults", CHELA_LIST,
       "store_sqlite, provider_anthropic, provider_openai, provider_ollama, provider_demo, "
-      "router_rules, tool_files, tool_exec, channel_cli",
+      "router_rules, tool_files, tool_exec, channel_cli, channel_webchat",
       "modules whose types exist without configuration; those not installed are left out"),
 
     /* logging */
