@@ -13,3 +13,9 @@ check_PROGRAMS += tests/fakes/fake_telegram
 tests_fakes_fake_telegram_SOURCES = tests/fakes/fake_telegram.c tests/fakes/bot_schema.c tests/fakes/bot_schema.h
 tests_fakes_fake_telegram_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
 tests_fakes_fake_telegram_LDADD = sdk/support/libsupport.la $(MICROHTTPD_LIBS) $(JSONC_LIBS)
+
+plugin_tests += %D%/telegram_test
+%C%_telegram_test_SOURCES = %D%/telegram_test.c %D%/api.c %D%/channel_telegram.c %D%/inbound.c %D%/outbound.c \
+	sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
+%C%_telegram_test_CPPFLAGS = $(TESTKIT_CPPFLAGS)
+%C%_telegram_test_LDADD = $(TESTKIT_LIBS)

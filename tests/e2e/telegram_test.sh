@@ -5,7 +5,7 @@
 
 [ -e "$build/plugins/.libs/channel_telegram.so" ] || skip_all "channel_telegram is not built here"
 [ -e "$build/plugins/.libs/provider_openai.so" ] || skip_all "provider_openai is not built here"
-schema=${CHELA_TESTDATA:-$top/../shared/testdata}/schemas/telegram-bot-api.json
+schema=${CHELA_SHARED:-$top/../shared}/testdata/schemas/telegram-bot-api.json
 [ -e "$schema" ] || schema=
 start_background mock "$build/tests/fakes/mock_model" --log "$tmp/requests"
 model_port=${ready##*port=}
