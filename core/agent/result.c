@@ -41,8 +41,9 @@ char *result_bound(const char *text, size_t n, size_t limit)
         from++;
     struct buf b = {0};
     buf_add(&b, text, head);
-    buf_printf(&b, "\n[... %zu of %zu bytes left out; the whole text is blob %s ...]\n",
-               from - head, n, hash);
+    buf_printf(
+        &b, "\n[... %zu of %zu bytes left out; the tool read shows all of it: path blob:%s ...]\n",
+        from - head, n, hash);
     buf_add(&b, text + from, n - from);
     buf_free(&clean);
     return buf_take(&b);

@@ -92,7 +92,7 @@ void call_fail(struct call *c, const char *format, ...)
     call_finish(c, CALL_FAILED);
 }
 
-static void fill_run(const struct call *c, struct chela_tool_run *a)
+void call_fill(const struct call *c, struct chela_tool_run *a)
 {
     a->name = chela_s(c->name);
     a->arguments = chela_s(c->arguments);
@@ -102,6 +102,7 @@ static void fill_run(const struct call *c, struct chela_tool_run *a)
     a->workspace = chela_s(c->batch->workspace);
     a->source = chela_s(c->batch->source);
     a->binding = chela_s(c->binding ? c->binding : "");
+    a->run = chela_s(c->batch->run);
 }
 
 /* ---- approval ---- */
@@ -319,7 +320,7 @@ static void prepare(struct call *c)
         return;
     }
     CHELA_ARGS(chela_tool_run, a, 0);
-    fill_run(c, &a);
+    call_fill(c, &a);
     c->call =
         call_begin(c->tool->instance, CHELA_FN_TOOL_PREPARE, &a, PREPARE_MS, 0, &prepare_ops, c);
 }

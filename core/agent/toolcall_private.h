@@ -9,6 +9,8 @@
 #include "agent/tools.h"
 #include "base/list.h"
 
+struct chela_tool_run;
+
 struct call {
     struct batch *batch;
     unsigned index;
@@ -66,6 +68,8 @@ bool call_move(struct call *c, enum call_state to); /* the one transition functi
 void call_fail(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void call_abort(struct call *c);
 void call_clear(struct call *c);
+
+void call_fill(const struct call *c, struct chela_tool_run *a); /* for prepare and run */
 
 /* toolcall_run.c */
 void call_run(struct call *c); /* its EXECUTING is written */

@@ -230,17 +230,9 @@ static const struct call_ops run_ops = {progress, run_done};
 
 void call_run(struct call *c)
 {
-    struct batch *b = c->batch;
     uint64_t timeout = (uint64_t)settings_number_or("tools.timeout", 1800000);
     CHELA_ARGS(chela_tool_run, a, 0);
     a.timeout_ms = timeout;
-    a.name = chela_s(c->name);
-    a.arguments = chela_s(c->arguments);
-    a.call_id = chela_s(c->id);
-    a.agent = chela_s(b->agent);
-    a.session = chela_s(b->session);
-    a.workspace = chela_s(b->workspace);
-    a.source = chela_s(b->source);
-    a.binding = chela_s(c->binding ? c->binding : "");
+    call_fill(c, &a);
     c->call = call_begin(c->tool->instance, CHELA_FN_TOOL_RUN, &a, timeout, 0, &run_ops, c);
 }

@@ -2,7 +2,7 @@
  * The operations on files (see files.h). Called by tool_files.c on a pool thread; everything goes
  * through beneath.c, and only regular files and folders are touched.
  */
-#include "files.h"
+#include "files_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,20 +19,11 @@
 #include "beneath.h"
 #include "edit.h"
 #include "support/json.h"
+#include "undo.h"
 
-enum { LINES = 2000, ENTRIES = 1000, LARGEST = 64 * 1024 * 1024 };
+enum { LINES = 2000, ENTRIES = 1000, LARGEST = 64 * 1024 * 1024, LARGEST_IMAGE = 10 * 1024 * 1024 };
 
-struct job {
-    json_object *arguments;
-    const char *path, *relative; /* as given; below the workspace */
-    size_t limit;
-    int root;
-    FILE *out;
-    bool failed;
-};
-
-static void fail(struct job *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void fail(struct job *j, const char *format, ...)
+void files_fail(struct job *j, const char *format, ...)
 {
     va_list ap;
     va_start(ap, format);
@@ -41,9 +32,9 @@ static void fail(struct job *j, const char *format, ...)
     j->failed = true;
 }
 
-static void fail_errno(struct job *j, const char *what)
+void files_fail_errno(struct job *j, const char *what)
 {
-    fail(j, "%s cannot be %s: %s", j->path, what, beneath_reason(errno));
+    files_fail(j, "%s cannot be %s: %s", j->path, what, beneath_reason(errno));
 }
 
 /* Opens a regular file; a FIFO or device is never waited for or read. */
@@ -51,27 +42,26 @@ static int open_file(struct job *j, struct stat *st)
 {
     int fd = beneath_open(j->root, j->relative, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0) {
-        fail_errno(j, "read");
+        files_fail_errno(j, "read");
         return -1;
     }
     if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
         return fd;
-    fail(j, S_ISDIR(st->st_mode) ? "%s is a folder; use list" : "%s is not a regular file",
-         j->path);
+    files_fail(j, S_ISDIR(st->st_mode) ? "%s is a folder; use list" : "%s is not a regular file",
+               j->path);
     close(fd);
     return -1;
 }
 
-/* The whole file (free it); NULL after fail(). */
-static char *slurp(struct job *j, size_t *ret_length, mode_t *ret_mode)
+char *files_slurp(struct job *j, size_t *ret_length, mode_t *ret_mode)
 {
     struct stat st;
     int fd = open_file(j, &st);
     if (fd < 0)
         return NULL;
     if (st.st_size > LARGEST) {
-        fail(j, "%s is too large (%lld bytes, at most %d)", j->path, (long long)st.st_size,
-             LARGEST);
+        files_fail(j, "%s is too large (%lld bytes, at most %d)", j->path, (long long)st.st_size,
+                   LARGEST);
         close(fd);
         return NULL;
     }
@@ -84,7 +74,7 @@ static char *slurp(struct job *j, size_t *ret_length, mode_t *ret_mode)
         n += (size_t)got;
     close(fd);
     if (got < 0) {
-        fail_errno(j, "read");
+        files_fail_errno(j, "read");
         free(text);
         return NULL;
     }
@@ -94,8 +84,7 @@ static char *slurp(struct job *j, size_t *ret_length, mode_t *ret_mode)
     return text;
 }
 
-/* Text without NUL that is valid UTF-8 (a surrogate or overlong form is not). */
-static bool is_text(const char *text, size_t n)
+bool files_is_text(const char *text, size_t n)
 {
     json_object *s =
         chela_json_new_string(text, n); /* invalid bytes become U+FFFD: longer or different */
@@ -108,7 +97,7 @@ static bool is_text(const char *text, size_t n)
 
 /* ---- read and list ---- */
 
-static void read_lines(struct job *j, const char *text, size_t length)
+void files_read_lines(struct job *j, const char *text, size_t length)
 {
     int64_t from = chela_json_int(j->arguments, "offset", 1),
             most = chela_json_int(j->arguments, "limit", LINES);
@@ -145,17 +134,42 @@ static void read_lines(struct job *j, const char *text, size_t length)
         fprintf(j->out, "[the file has %lld lines]\n", (long long)line - 1);
 }
 
+/* What kind of image the bytes are, by their beginning; NULL: none that models know. */
+static const char *image_mime(const char *p, size_t n)
+{
+    static const struct {
+        const char *magic, *mime;
+        size_t length;
+    } kinds[] = {{"\x89PNG\r\n\x1a\n", "image/png", 8},
+                 {"\xff\xd8\xff", "image/jpeg", 3},
+                 {"GIF87a", "image/gif", 6},
+                 {"GIF89a", "image/gif", 6}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (n > kinds[i].length && memcmp(p, kinds[i].magic, kinds[i].length) == 0)
+            return kinds[i].mime;
+    return n > 12 && memcmp(p, "RIFF", 4) == 0 && memcmp(p + 8, "WEBP", 4) == 0 ? "image/webp"
+                                                                                : NULL;
+}
+
 static void run_read(struct job *j)
 {
     size_t length;
     mode_t mode;
-    char *text = slurp(j, &length, &mode);
+    char *text = files_slurp(j, &length, &mode);
     if (!text)
         return;
-    if (is_text(text, length))
-        read_lines(j, text, length);
+    const char *mime = image_mime(text, length);
+    if (mime && length <= LARGEST_IMAGE) {
+        fprintf(j->out, "%s is an image (%s, %zu bytes)", j->path, mime, length);
+        j->image = text;
+        j->image_length = length;
+        j->mime = mime;
+        return;
+    }
+    if (files_is_text(text, length))
+        files_read_lines(j, text, length);
     else
-        fail(j, "%s is no UTF-8 text (%zu bytes)", j->path, length);
+        files_fail(j, "%s is no UTF-8 text (%zu bytes)", j->path, length);
     free(text);
 }
 
@@ -171,7 +185,7 @@ static void run_list(struct job *j)
     char **names = NULL;
     size_t n = 0;
     if (!dir) {
-        fail_errno(j, "listed");
+        files_fail_errno(j, "listed");
         if (fd >= 0)
             close(fd);
         return;
@@ -217,9 +231,7 @@ static bool write_all(int fd, const char *text, size_t length)
     return fsync(fd) == 0;
 }
 
-/* Puts the text in the file's place in one step: whoever reads it sees the old or the new, never a
- * half. */
-static void put_file(struct job *j, const char *text, size_t length, mode_t mode)
+void files_put(struct job *j, const char *text, size_t length, mode_t mode)
 {
     const char *leaf;
     char temporary[64];
@@ -227,11 +239,16 @@ static void put_file(struct job *j, const char *text, size_t length, mode_t mode
     struct stat st;
     int parent = beneath_parent(j->root, j->relative, true, &leaf);
     if (parent < 0) {
-        fail_errno(j, "written");
+        files_fail_errno(j, "written");
         return;
     }
     if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode)) {
-        fail(j, "%s is not a regular file (a folder or a link?), so it is left alone", j->path);
+        files_fail(j, "%s is not a regular file (a folder or a link?), so it is left alone",
+                   j->path);
+        close(parent);
+        return;
+    }
+    if (!undo_keep(j)) {
         close(parent);
         return;
     }
@@ -246,17 +263,18 @@ static void put_file(struct job *j, const char *text, size_t length, mode_t mode
         close(fd);
     if (ok && renameat(parent, temporary, parent, leaf) == 0) {
         fsync(parent);
+        undo_done(j);
         fprintf(j->out, "%s: %zu bytes written", j->path, length);
     } else {
         errno = ok ? errno : error;
-        fail_errno(j, "written");
+        files_fail_errno(j, "written");
         if (fd >= 0)
             unlinkat(parent, temporary, 0);
     }
     close(parent);
 }
 
-static mode_t mode_of(struct job *j)
+mode_t files_mode(struct job *j)
 {
     struct stat st;
     int fd = beneath_open(j->root, j->relative, O_PATH | O_NOFOLLOW, 0);
@@ -271,71 +289,106 @@ static void run_write(struct job *j)
     size_t n = 0;
     const char *content = chela_json_string(j->arguments, "content", &n);
     if (content)
-        put_file(j, content, n, mode_of(j));
+        files_put(j, content, n, files_mode(j));
     else
-        fail(j, "write needs content");
+        files_fail(j, "write needs content");
 }
 
 static void run_edit(struct job *j)
 {
     size_t length, n;
     mode_t mode;
-    char why[512], *text = slurp(j, &length, &mode);
+    char why[512], *text = files_slurp(j, &length, &mode);
     if (!text)
         return;
     char *changed =
         edit_apply(text, length, chela_json_array(j->arguments, "edits"), &n, why, sizeof why);
     if (changed)
-        put_file(j, changed, n, mode);
+        files_put(j, changed, n, mode);
     else
-        fail(j, "%s: %s", j->path, why);
+        files_fail(j, "%s: %s", j->path, why);
     free(changed);
     free(text);
 }
 
-static void run_delete(struct job *j)
+void files_delete(struct job *j)
 {
     const char *leaf;
     struct stat st;
     int parent = beneath_parent(j->root, j->relative, false, &leaf);
     if (parent < 0) {
-        fail_errno(j, "deleted");
+        files_fail_errno(j, "deleted");
         return;
     }
     bool folder = fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-    if (unlinkat(parent, leaf, folder ? AT_REMOVEDIR : 0) == 0)
+    if (!folder && !undo_keep(j)) {
+        close(parent);
+        return;
+    }
+    if (unlinkat(parent, leaf, folder ? AT_REMOVEDIR : 0) == 0) {
+        if (!folder)
+            undo_done(j);
         fprintf(j->out, "%s is deleted", j->path);
-    else if (errno == ENOTEMPTY || errno == EEXIST)
-        fail(j, "%s is a folder that is not empty; delete what is in it first", j->path);
+    } else if (errno == ENOTEMPTY || errno == EEXIST)
+        files_fail(j, "%s is a folder that is not empty; delete what is in it first", j->path);
     else
-        fail_errno(j, "deleted");
+        files_fail_errno(j, "deleted");
     close(parent);
 }
 
-struct files_result files_run(enum files_kind kind, const char *workspace, json_object *arguments,
-                              size_t limit)
+bool files_aim(struct job *j, const char *path)
+{
+    j->path = path && *path ? path : ".";
+    j->relative = beneath_relative(j->workspace, j->path);
+    if (!j->relative)
+        files_fail(j, "%s is outside of the workspace %s", j->path, j->workspace);
+    return j->relative != NULL;
+}
+
+struct files_result files_run(const struct files_request *q)
 {
     static void (*const runs[])(struct job *) = {
-        [FILES_READ] = run_read,     [FILES_WRITE] = run_write, [FILES_EDIT] = run_edit,
-        [FILES_DELETE] = run_delete, [FILES_LIST] = run_list,
+        [FILES_READ] = run_read,       [FILES_WRITE] = run_write, [FILES_EDIT] = run_edit,
+        [FILES_DELETE] = files_delete, [FILES_LIST] = run_list,   [FILES_SEARCH] = search_run,
+        [FILES_PATCH] = patch_run,
     };
     struct files_result r = {0};
-    struct job j = {.arguments = arguments, .limit = limit, .root = -1};
+    struct job j = {.arguments = q->arguments,
+                    .limit = q->limit,
+                    .workspace = q->workspace,
+                    .checkpoint = q->checkpoint,
+                    .root = -1};
     j.out = open_memstream(&r.text, &r.length);
     if (!j.out)
         abort();
-    j.path = chela_json_string(arguments, "path", NULL);
-    if (!j.path || !*j.path)
-        j.path = ".";
-    j.relative = beneath_relative(workspace, j.path);
-    if (!j.relative)
-        fail(&j, "%s is outside of the workspace %s", j.path, workspace);
-    else if ((j.root = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
-        fail(&j, "the workspace %s cannot be opened: %s", workspace, strerror(errno));
-    else
-        runs[kind](&j);
+    if (files_aim(&j, chela_json_string(q->arguments, "path", NULL))) {
+        if ((j.root = open(q->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+            files_fail(&j, "the workspace %s cannot be opened: %s", q->workspace, strerror(errno));
+        else
+            runs[q->kind](&j);
+    }
     if (j.root >= 0)
         close(j.root);
+    fclose(j.out);
+    r.failed = j.failed;
+    r.image = j.image;
+    r.image_length = j.image_length;
+    r.mime = j.mime;
+    return r;
+}
+
+struct files_result files_show(json_object *arguments, const char *path, const char *text,
+                               size_t length, size_t limit)
+{
+    struct files_result r = {0};
+    struct job j = {.arguments = arguments, .limit = limit, .path = path};
+    j.out = open_memstream(&r.text, &r.length);
+    if (!j.out)
+        abort();
+    if (files_is_text(text, length))
+        files_read_lines(&j, text, length);
+    else
+        files_fail(&j, "%s is no UTF-8 text (%zu bytes)", path, length);
     fclose(j.out);
     r.failed = j.failed;
     return r;

@@ -8,17 +8,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum files_kind { FILES_READ, FILES_WRITE, FILES_EDIT, FILES_DELETE, FILES_LIST };
+enum files_kind {
+    FILES_READ,
+    FILES_WRITE,
+    FILES_EDIT,
+    FILES_DELETE,
+    FILES_LIST,
+    FILES_SEARCH,
+    FILES_PATCH
+};
+
+struct files_request {
+    enum files_kind kind;
+    const char *workspace; /* absolute path */
+    json_object *arguments;
+    size_t limit; /* most bytes that read and search give */
+    const char
+        *checkpoint; /* folder of the turn's checkpoint (undo.h), made when needed; or NULL */
+};
 
 struct files_result {
     char *text; /* for the model; free it */
     size_t length;
     bool failed;
+    char *image; /* bytes of an image that was read, or NULL; free it */
+    size_t image_length;
+    const char *mime;
 };
 
-/* Runs an operation with its arguments in a workspace (absolute path). limit: most bytes that read
- * gives. Any thread; blocks on the disk. */
-struct files_result files_run(enum files_kind kind, const char *workspace, json_object *arguments,
-                              size_t limit);
+/* Any thread; blocks on the disk. */
+struct files_result files_run(const struct files_request *q);
+/* Lines of a text that is no file, as read gives them. path: for messages. */
+struct files_result files_show(json_object *arguments, const char *path, const char *text,
+                               size_t length, size_t limit);
 
 #endif

@@ -36,7 +36,7 @@ WIRE_ARGS(chela_facts, F(facts, tool_calls), F(facts, images), F(facts, tools), 
           F(facts, session), F(facts, models));
 WIRE_ARGS(chela_tool_run, F(tool_run, timeout_ms), F(tool_run, name), F(tool_run, arguments),
           F(tool_run, call_id), F(tool_run, agent), F(tool_run, session), F(tool_run, workspace),
-          F(tool_run, source), F(tool_run, binding));
+          F(tool_run, source), F(tool_run, binding), F(tool_run, run));
 WIRE_ARGS(chela_store_open, F(store_open, statements), F(store_open, migrations));
 WIRE_ARGS(chela_batch, F(batch, id), F(batch, after), F(batch, fence), F(batch, durability),
           Z(batch, zero), F(batch, partition), F(batch, ops));

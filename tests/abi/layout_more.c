@@ -272,7 +272,7 @@ AT(store, blob_get, 40);
 AT(store, lease, 48);
 AT(store, backup, 56);
 
-SIZE(tool_run, 160);
+SIZE(tool_run, 176);
 AT(tool_run, h, 0);
 AT(tool_run, timeout_ms, 24);
 AT(tool_run, name, 32);
@@ -283,6 +283,7 @@ AT(tool_run, session, 96);
 AT(tool_run, workspace, 112);
 AT(tool_run, source, 128);
 AT(tool_run, binding, 144);
+AT(tool_run, run, 160);
 
 SIZE(tool, 24);
 AT(tool, size, 0);

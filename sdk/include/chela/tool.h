@@ -21,12 +21,13 @@
  *   agent session    who asks; workspace: absolute folder that file tools are confined to
  *   source           JSON {"channel","account","chat","sender"}
  *   binding          run: what prepare gave as "binding"; run refuses if it no longer holds
+ *   run              id of the turn that the call is part of
  *   timeout_ms       run: the host cancels the call after this, 0 = none
  */
 struct chela_tool_run {
     struct chela_head h;
     uint64_t timeout_ms;
-    struct chela_str name, arguments, call_id, agent, session, workspace, source, binding;
+    struct chela_str name, arguments, call_id, agent, session, workspace, source, binding, run;
 };
 
 /*
