@@ -197,11 +197,16 @@ static bool is_kept(const struct job *j)
     return found;
 }
 
-static bool copy_to(const char *folder, const char *name, int from)
+/* Copies a file into one of its own, whose name goes into ret_name; calls may run side by side. */
+static bool copy_to(const char *folder, char *ret_name, size_t size, int from)
 {
     char piece[65536];
     ssize_t n = 0;
-    int to = open_in(folder, name, O_WRONLY | O_CREAT | O_EXCL);
+    int to = -1;
+    for (unsigned number = 0; to < 0 && (number == 0 || errno == EEXIST); number++) {
+        snprintf(ret_name, size, "%u", number);
+        to = open_in(folder, ret_name, O_WRONLY | O_CREAT | O_EXCL);
+    }
     while (to >= 0 && (n = read(from, piece, sizeof piece)) > 0)
         if (write(to, piece, (size_t)n) != n) {
             n = -1;
@@ -236,9 +241,7 @@ bool undo_keep(struct job *j)
     int fd = beneath_open(j->root, j->relative, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     bool fine = true;
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        snprintf(name, sizeof name, "%" PRIxPTR "-%lx%09lx", (uintptr_t)j, (long)st.st_mtim.tv_sec,
-                 st.st_mtim.tv_nsec);
-        fine = copy_to(j->checkpoint, name, fd);
+        fine = copy_to(j->checkpoint, name, sizeof name, fd);
         chela_json_put_text(o, "copy", name);
         chela_json_put_int(o, "mode", st.st_mode & 07777);
     }
