@@ -14,6 +14,7 @@
 #include "agent/ask.h"
 #include "agent/commands.h"
 #include "agent/embed.h"
+#include "agent/decisions.h"
 #include "agent/events.h"
 #include "agent/flow.h"
 #include "agent/health.h"
@@ -27,12 +28,14 @@
 #include "agent/recovery.h"
 #include "agent/runs.h"
 #include "agent/session.h"
+#include "agent/spending.h"
 #include "agent/toolplan.h"
 #include "agent/trace.h"
 #include "agent/traffic.h"
 #include "agent/transcript.h"
 #include "base/clock.h"
 #include "base/id.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "host/loop.h"
 
@@ -48,6 +51,7 @@ static void tell_chat(void *arg, const struct event *e)
         return;
     struct json_object *r = chela_json_object(e->payload, "request");
     const char *id = chela_json_string(e->payload, "id", NULL);
+    const char *tool = chela_json_string(r, "toolName", NULL);
     const char *channel = chela_json_string(r, "turnSourceChannel", NULL);
     const char *chat = chela_json_string(r, "turnSourceTo", NULL);
     const char *account = chela_json_string(r, "turnSourceAccountId", NULL);
@@ -62,10 +66,12 @@ static void tell_chat(void *arg, const struct event *e)
                         .chat = (char *)(uintptr_t)(chat ? chat : ""),
                         .thread = (char *)(uintptr_t)(thread ? thread : "")};
     CLEANUP(freep)
-    char *text =
-        xprintf("May I run this (%s risk)?\n\n```\n%s\n```\n\n`/approve %.8s allow-once` or "
-                "`/deny %.8s`",
-                risk ? risk : "?", command, id, id);
+    char *asked =
+        tool && strcmp(tool, "limit") == 0
+            ? xstrdup(command)
+            : xprintf("May I run this (%s risk)?\n\n```\n%s\n```", risk ? risk : "?", command);
+    CLEANUP(freep)
+    char *text = xprintf("%s\n\n`/approve %.8s allow-once` or `/deny %.8s`", asked, id, id);
     static const char *const words[] = {"allow-once", "allow-always", "deny"};
     struct json_object *buttons = chela_json_new_array();
     struct json_object *allowed = chela_json_array(r, "allowedDecisions");
@@ -98,12 +104,21 @@ static void recovered(void *owner, const struct error *e)
     ready(ready_owner, e);
 }
 
+static void counted(void *owner, const struct error *e)
+{
+    if (e)
+        log_warning("agent",
+                    "what was spent this month can't be read, so limits begin at nothing: %s",
+                    e->text);
+    recovery_run(recovered, owner);
+}
+
 static void paired(void *owner, const struct error *e)
 {
     if (e)
         recovered(owner, e);
     else
-        recovery_run(recovered, owner);
+        spending_load(counted, owner);
 }
 
 void agent_start(agent_fn *ready, void *owner)
@@ -140,6 +155,8 @@ static void reset_all(void)
     toolset_reset();
     models_reset();
     health_reset();
+    spending_reset();
+    decisions_reset();
     instructions_reset();
     runs_reset();
 }
@@ -326,57 +343,7 @@ void agent_inject(const char *session, const char *text, const char *label, agen
     session_inject(session, text, label, fn, owner);
 }
 
-/* ---- models, tools, commands ---- */
-
-struct json_object *agent_models(void)
-{
-    return models_list();
-}
-
-struct explain {
-    char *session, *text;
-    agent_json_fn *fn;
-    void *owner;
-};
-
-static void explained(void *owner, struct json_object *o)
-{
-    struct explain *x = owner;
-    x->fn(x->owner, o, NULL);
-    json_object_put(o);
-    free(x->session);
-    free(x->text);
-    free(x);
-}
-
-static void explain_loaded(void *owner, struct transcript *t, const struct error *e)
-{
-    struct explain *x = owner;
-    (void)e; /* without a history the facts are those of a new session */
-    CLEANUP(freep) char *agent = session_key_agent(x->session);
-    struct tool_plan *plan = toolplan_get(agent);
-    struct route_question q = {.session = x->session,
-                               .agent = agent,
-                               .channel = "cli",
-                               .text = x->text,
-                               .prefer = t ? transcript_field(t, "model") : "",
-                               .tokens = (t ? transcript_tokens(t, 0) : 0) + plan->tokens,
-                               .tools = plan->count,
-                               .tool_calls = t ? t->tool_calls : 0};
-    toolplan_release(plan);
-    route_explain(&q, explained, x);
-    transcript_release(t);
-}
-
-void agent_route_explain(const char *session, const char *text, agent_json_fn *fn, void *owner)
-{
-    struct explain *x = xcalloc(1, sizeof *x);
-    x->session = session_key_full("", session);
-    x->text = xstrdup(text);
-    x->fn = fn;
-    x->owner = owner;
-    transcript_get(x->session, explain_loaded, x);
-}
+/* ---- tools, commands ---- */
 
 struct json_object *agent_tools(const char *session)
 {

@@ -79,10 +79,17 @@ void agent_inject(const char *session, const char *text, const char *label, agen
 /* ---- models, tools, commands ---- */
 /* [{"id","name","provider","contextWindow","available","input":[...],"reasoning"}] */
 struct json_object *agent_models(void);
-/* What the router sees and says for a text, without sending anything: facts, each router's reasons,
- * candidates. */
+/* Asks the model for one word, past all routers and circuits: {"model","ok","ms","text" or "error",
+ * "class","cost"}. */
 typedef void agent_json_fn(void *owner, struct json_object *o, const struct error *e);
-void agent_route_explain(const char *session, const char *text, agent_json_fn *fn, void *owner);
+void agent_model_probe(const char *model, agent_json_fn *fn, void *owner);
+/* What the routers see and say for a text: facts, each router's reasons, candidates, what each
+ * would cost. Nobody is asked but the classifier, by a router that asks it. */
+struct agent_question {
+    const char *session, *text;
+    const char *channel, *sender, *attachments; /* NULL: as said in a terminal, without any */
+};
+void agent_route_explain(const struct agent_question *q, agent_json_fn *fn, void *owner);
 /* [{"name","description","source","visible","why"}] of the tools for a session */
 struct json_object *agent_tools(const char *session);
 /* [{"name","description","acceptsArgs","source","category"}] */

@@ -9,8 +9,10 @@
 #include <support/json.h>
 #include <wire/functions.h>
 
+#include "agent/health.h"
 #include "agent/modelcall.h"
 #include "agent/models.h"
+#include "agent/payer.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -18,11 +20,15 @@
 #include "host/loop.h"
 #include "host/settings.h"
 
+enum { IMPATIENT_MS = 1000 };
+
 struct ask {
     struct link link;
     uint64_t handle, plugin_call, timer;
     char *model;
     struct model_call *call;
+    char *purpose, *circuit; /* circuit: breaker's name, NULL: it has none */
+    struct payer *payer;
     struct error error;
     ask_fn *fn;
     void *owner;
@@ -35,8 +41,33 @@ static void ask_free(struct ask *a)
 {
     list_remove(&a->link);
     loop_timer_stop(a->timer);
+    payer_release(a->payer);
+    free(a->circuit);
+    free(a->purpose);
     free(a->model);
     free(a);
+}
+
+static void book(const struct ask *a, const struct model_answer *m, double cost)
+{
+    struct payer_bill bill = {.model = a->model,
+                              .purpose = a->purpose,
+                              .usage = m->usage,
+                              .cost = cost,
+                              .ms = m->total_ms,
+                              .outcome = m->error ? error_class_name(m->error) : "ok"};
+    if (a->payer)
+        payer_book(a->payer, &bill);
+    if (!a->circuit)
+        return;
+    if (m->error == CHELA_OK)
+        health_good(a->circuit, m->first_ms ? m->first_ms : m->total_ms);
+    else if (m->error == CHELA_E_CANCELLED && m->total_ms < IMPATIENT_MS)
+        health_neutral(a->circuit);
+    else if (m->error == CHELA_E_CANCELLED) /* who asked had no patience left */
+        health_bad(a->circuit, CHELA_E_TIMEOUT, 0);
+    else
+        health_bad(a->circuit, m->error, m->detail.retry_after_ms);
 }
 
 static void answered(void *owner, struct model_answer *m)
@@ -46,7 +77,8 @@ static void answered(void *owner, struct model_answer *m)
     double cost = 0;
     a->call = NULL;
     if (models_info(a->model, &info))
-        cost = usage_cost(&m->usage, info.price_in, info.price_out);
+        cost = models_cost(&info, &m->usage);
+    book(a, m, cost);
     struct error e = m->detail;
     ask_fn *fn = a->fn;
     void *fn_owner = a->owner;
@@ -95,11 +127,22 @@ uint64_t ask_model(const struct ask_request *q, ask_fn *fn, void *owner)
     a->owner = owner;
     list_append(&all, &a->link);
     a->model = choose(q);
+    a->purpose = xstrdup(q->purpose && *q->purpose ? q->purpose : "somebody");
+    a->payer = payer_of(q->for_call);
     if (!a->model) {
         error_set(&a->error, CHELA_E_NOT_FOUND, "no model for \"%s\": set models.classifier",
-                  q->purpose);
+                  a->purpose);
         a->timer = loop_timer(0, failed, a);
         return a->handle;
+    }
+    if (a->payer) {
+        a->circuit = xprintf("ask:%s", a->model);
+        if (!health_usable(a->circuit)) {
+            error_set(&a->error, CHELA_E_BUSY, "%s rests after failures", a->model);
+            a->timer = loop_timer(0, failed, a);
+            return a->handle;
+        }
+        health_begin(a->circuit);
     }
     struct json_object *params = chela_json_new_object();
     struct json_object *schema = NULL;
@@ -169,7 +212,6 @@ static void plugin_answered(void *owner, const char *text, const struct usage *u
 static void plugin_asks(struct instance *in, uint64_t id, const void *args)
 {
     const struct chela_ask *q = args;
-    (void)in;
     uint64_t *owner = xmalloc(sizeof *owner);
     *owner = id;
     CLEANUP(freep) char *system = xmemdup(q->system.s ? q->system.s : "", q->system.n);
@@ -182,7 +224,8 @@ static void plugin_asks(struct instance *in, uint64_t id, const void *args)
                             .schema = schema,
                             .max_tokens = q->max_tokens,
                             .timeout_ms = q->timeout_ms ? q->timeout_ms : 10000,
-                            .purpose = purpose};
+                            .purpose = *purpose ? purpose : instance_name(in),
+                            .for_call = q->parent};
     uint64_t handle = ask_model(&r, plugin_answered, owner);
     LIST_EACH(l, &all)
     {

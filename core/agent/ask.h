@@ -18,6 +18,8 @@ struct ask_request {
     uint32_t max_tokens;
     uint64_t timeout_ms;
     const char *purpose;
+    uint64_t for_call; /* 0, or the call that it serves: its turn pays, and a model that failed
+                          lately is not waited for (payer.h, health.h) */
 };
 
 /* text: the answer; error: NULL if all went well. */

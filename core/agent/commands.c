@@ -13,9 +13,10 @@
 
 #include "agent/agents.h"
 #include "agent/approval.h"
+#include "agent/decisions.h"
 #include "agent/events.h"
 #include "agent/flow.h"
-#include "agent/health.h"
+#include "agent/modelkeys.h"
 #include "agent/models.h"
 #include "agent/outbox.h"
 #include "agent/runs.h"
@@ -143,6 +144,15 @@ static void status_loaded(void *owner, struct transcript *t, const struct error 
                    r->model ? ", " : "", r->model ? r->model : "");
     if (r && r->reason)
         buf_printf(&b, "- Why this model: %s\n", r->reason);
+    struct json_object *decisions = decisions_of(c->session);
+    for (size_t i = 0; i < chela_json_length(decisions); i++) {
+        struct json_object *d = chela_json_at(decisions, i);
+        buf_printf(&b, "%s  - %s: %s\n",
+                   i   ? ""
+                   : r ? "- Decided so far:\n"
+                       : "- Last turn:\n",
+                   chela_json_string(d, "kind", NULL), chela_json_string(d, "text", NULL));
+    }
     buf_printf(&b, "- Waiting messages: %u\n", session_queued(c->session));
     struct json_object *approvals = approval_list(c->session);
     for (size_t i = 0; i < chela_json_length(approvals); i++) {
@@ -168,7 +178,7 @@ static void add_model(void *arg, const char *full, const struct model_info *info
     if (b->n < 6000)
         buf_printf(b, "- `%s`%s%s\n", full, info->local ? " (local)" : "",
                    !models_available(info->instance) ? " - not running"
-                   : !health_usable(full)            ? " - resting after failures"
+                   : !modelkeys_usable(full)         ? " - resting after failures"
                                                      : "");
 }
 

@@ -110,7 +110,9 @@ void route_choose(struct prompt *p);
 /* The same without a turn: {"facts","routers":[{"name","verdict","reason","candidates"}],
  * "candidates":[...],"strict"}; owned by the callee. */
 struct route_question {
-    const char *session, *agent, *channel, *text, *prefer;
+    const char *session, *agent, *channel, *sender, *text, *prefer;
+    const char *attachments;             /* kinds: "image file", or "" */
+    const struct transcript *transcript; /* or NULL */
     uint64_t tokens;
     unsigned tools, tool_calls;
 };

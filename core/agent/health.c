@@ -122,6 +122,11 @@ void health_neutral(const char *model)
         h->probing = false;
 }
 
+bool health_known(const char *model)
+{
+    return map_get(&table, model) != NULL;
+}
+
 double health_availability(const char *model)
 {
     const struct health *h = map_get(&table, model);

@@ -23,6 +23,7 @@ void health_good(const char *model, uint64_t latency_ms);
 void health_bad(const char *model, uint32_t class, uint64_t retry_after_ms);
 /* It ended without saying anything of the service (an abort). */
 void health_neutral(const char *model);
+bool health_known(const char *model);          /* anything was said of it */
 double health_availability(const char *model); /* 0 to 1; 1 if nothing is known */
 uint64_t health_latency(const char *model);    /* ms to the first output; 0 if nothing is known */
 void health_reset(void);

@@ -305,9 +305,9 @@ void journal_session_reset(const char *session, const char *reason, uint64_t at,
 /* Usage stays: money that was spent was spent. */
 void journal_session_delete(const char *session, journal_fn *fn, void *owner)
 {
-    static const enum sql drops[] = {SQL_SESSION_DROP, SQL_MESSAGE_DROP, SQL_RUN_DROP,
-                                     SQL_ATTEMPT_DROP, SQL_CALL_DROP,    SQL_APPROVAL_DROP,
-                                     SQL_OUTBOX_DROP,  SQL_INBOX_DROP,   SQL_FOUND_DROP};
+    static const enum sql drops[] = {
+        SQL_SESSION_DROP,  SQL_MESSAGE_DROP, SQL_RUN_DROP,   SQL_ATTEMPT_DROP, SQL_CALL_DROP,
+        SQL_APPROVAL_DROP, SQL_OUTBOX_DROP,  SQL_INBOX_DROP, SQL_FOUND_DROP,   SQL_DECISION_DROP};
     struct journal_batch *b = batch_new(session, true);
     for (size_t i = 0; i < ARRAY_LENGTH(drops); i++) {
         ops_statement(&b->ops, drops[i]);

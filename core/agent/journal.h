@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/usage.h"
 #include "base/error.h"
 #include "host/instance.h"
 
@@ -62,6 +63,7 @@ struct journal_message {
     uint64_t tokens_in, tokens_out; /* assistant: usage, else 0 */
     double cost;                    /* in the currency of the prices, 0 = none or unknown */
     uint64_t at;                    /* ms */
+    const struct spent *spent;      /* assistant: what it adds to the counters, or NULL */
 };
 
 /* Lazy. The run's row (agent, plan revision, message ids) and its first messages. */
@@ -76,6 +78,12 @@ void journal_attempt(struct journal_run *r, unsigned number, const char *model, 
 /* Joins the next commit: how the attempt ended (error class name or "ok", latency). */
 void journal_attempt_end(struct journal_run *r, unsigned number, const char *outcome, uint64_t ms,
                          uint64_t tokens_in, uint64_t tokens_out);
+/* Joins the next commit: a decision about the model (JSON, decisions.h). */
+void journal_decision(struct journal_run *r, const char *json, uint64_t at);
+/* Joins the next commit: spent without a message (a failed attempt, a classification). */
+void journal_run_spent(struct journal_run *r, const struct spent *s);
+/* Lazy. The same without a run. */
+void journal_spent(const struct spent *s, journal_fn *fn, void *owner);
 
 struct journal_call {
     const char *id, *name, *arguments,
@@ -87,9 +95,9 @@ void journal_reply(struct journal_run *r, const struct journal_message *assistan
                    const struct journal_call *calls, unsigned count, journal_fn *fn, void *owner);
 
 struct journal_approval {
-    const char *id,
-        *call; /* id begins with the partition's short hash, so that it can be found by itself */
-    const char *record; /* JSON as shown by exec.approval.list */
+    const char *id, *call; /* id begins with the partition's short hash, so that it can be found by
+                              itself; call "": it asks about the turn as a whole */
+    const char *record;    /* JSON as shown by exec.approval.list */
     const char *hash;
     uint64_t expires; /* ms */
 };
@@ -172,7 +180,8 @@ void journal_history_tail(const char *session, uint64_t before, unsigned limit, 
  *   call {"id","name","arguments","state","hash","ms","result": its toolResult part,"attempt",
  *   "started","ended","approval","at"} · approval {"id","call","record","state","by","decided",
  *   "expires","at"} · chunk {"key","body","sendClass","state","external","at"} ·
- *   message {"seq","role","body","model","in","out","cost","at"}
+ *   message {"seq","role","body","model","in","out","cost","at"} ·
+ *   decision {"decision": its JSON,"at"}
  * inbox: each message that the run consumed, as it came in. */
 void journal_trace(const char *run, journal_row_fn *row, journal_fn *fn, void *owner);
 /* approval id, session, run, call, record, hash, state, expires, decided by; open ones only or all
@@ -181,8 +190,9 @@ void journal_approvals(bool open_only, journal_row_fn *row, journal_fn *fn, void
 /* words: any text; session, seq, role, snippet, at */
 void journal_search(const char *words, unsigned limit, journal_row_fn *row, journal_fn *fn,
                     void *owner);
-/* day (since 1970, UTC), session, channel, provider, model, messages, tokens_in, tokens_out, cost;
- * of the days from `from` to `to` (ms) */
+/* day (since 1970, UTC), session, channel, sender, provider, model, messages, answers, local (0 or
+ * 1), unpriced (messages), tokens_in, tokens_out, cached (part of tokens_in), cost; of the days
+ * from `from` to `to` (ms) */
 void journal_usage(uint64_t from, uint64_t to, journal_row_fn *row, journal_fn *fn, void *owner);
 
 /* What a crash left, read once at start: */

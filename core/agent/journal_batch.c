@@ -166,7 +166,6 @@ void run_release(struct journal_run *r)
     ops_free(&r->ops);
     buf_free(&r->states);
     free(r->state);
-    free(r->model);
     free(r->session);
     free(r->run);
     free(r);

@@ -35,7 +35,6 @@ struct journal_run {
     struct journal_ops ops; /* joins the next commit */
     struct buf states;      /* "NAME@ms " each, likewise */
     char *state;            /* the newest */
-    char *model;            /* of the attempt under way */
     bool started;           /* in this process */
     bool calls, asked;      /* it has had tool calls, approvals */
 };

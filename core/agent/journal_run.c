@@ -41,20 +41,25 @@ static void key(struct journal_ops *o, enum sql s, const struct journal_run *r)
     ops_text(o, r->run);
 }
 
-static void add_usage(struct journal_ops *o, const struct journal_run *r, const char *model,
-                      uint64_t in, uint64_t out, double cost, uint64_t at)
+static void add_spent(struct journal_ops *o, const struct spent *s)
 {
-    const char *slash = strchr(model, '/');
-    CLEANUP(freep) char *provider = xmemdup(model, slash ? (size_t)(slash - model) : 0);
+    const char *slash = strchr(s->model, '/');
+    CLEANUP(freep) char *provider = xmemdup(s->model, slash ? (size_t)(slash - s->model) : 0);
     ops_statement(o, SQL_USAGE_ADD);
-    ops_text(o, r->session);
-    ops_int(o, at / DAY_MS);
-    ops_text(o, r->run);
+    ops_text(o, s->session);
+    ops_int(o, s->at / DAY_MS);
+    ops_text(o, s->channel);
+    ops_text(o, s->sender);
     ops_text(o, provider);
-    ops_text(o, slash ? slash + 1 : model);
-    ops_int(o, in);
-    ops_int(o, out);
-    ops_real(o, cost);
+    ops_text(o, slash ? slash + 1 : s->model);
+    ops_int(o, s->messages);
+    ops_int(o, s->answers);
+    ops_int(o, s->local);
+    ops_int(o, s->unpriced ? s->messages : 0);
+    ops_int(o, usage_in(&s->usage));
+    ops_int(o, s->usage.out);
+    ops_int(o, s->usage.cache_read);
+    ops_real(o, s->cost);
 }
 
 static void add_message(struct journal_ops *o, const struct journal_run *r,
@@ -77,8 +82,8 @@ static void add_message(struct journal_ops *o, const struct journal_run *r,
         ops_text(o, m->inbox);
         ops_text(o, r->run);
     }
-    if (m->model)
-        add_usage(o, r, m->model, m->tokens_in, m->tokens_out, m->cost, m->at);
+    if (m->spent)
+        add_spent(o, m->spent);
     upkeep_messages();
 }
 
@@ -129,8 +134,6 @@ void journal_attempt(struct journal_run *r, unsigned number, const char *model, 
     ops_text(&b->ops, reason ? reason : "");
     ops_int(&b->ops, effects);
     ops_int(&b->ops, clock_now_ms());
-    free(r->model);
-    r->model = xstrdup(model);
     batch_send(b, fn, owner);
 }
 
@@ -143,9 +146,26 @@ void journal_attempt_end(struct journal_run *r, unsigned number, const char *out
     ops_int(&r->ops, ms);
     ops_int(&r->ops, tokens_in);
     ops_int(&r->ops, tokens_out);
-    /* that of a good one is counted with its message */
-    if (strcmp(outcome, "ok") != 0 && r->model && tokens_in + tokens_out > 0)
-        add_usage(&r->ops, r, r->model, tokens_in, tokens_out, 0, clock_now_ms());
+}
+
+void journal_decision(struct journal_run *r, const char *json, uint64_t at)
+{
+    key(&r->ops, SQL_DECISION_PUT, r);
+    ops_int(&r->ops, journal_new_id());
+    ops_text(&r->ops, json);
+    ops_int(&r->ops, at);
+}
+
+void journal_run_spent(struct journal_run *r, const struct spent *s)
+{
+    add_spent(&r->ops, s);
+}
+
+void journal_spent(const struct spent *s, journal_fn *fn, void *owner)
+{
+    struct journal_batch *b = batch_new(s->session, false);
+    add_spent(&b->ops, s);
+    batch_send(b, fn, owner);
 }
 
 /* ---- tool calls ---- */
@@ -184,9 +204,11 @@ void journal_approval_ask(struct journal_run *r, const struct journal_approval *
     ops_text(&b->ops, a->hash);
     ops_int(&b->ops, a->expires);
     ops_int(&b->ops, clock_now_ms());
-    key(&b->ops, SQL_CALL_ASK, r);
-    ops_text(&b->ops, a->call);
-    ops_int(&b->ops, !r->started);
+    if (*a->call) {
+        key(&b->ops, SQL_CALL_ASK, r);
+        ops_text(&b->ops, a->call);
+        ops_int(&b->ops, !r->started);
+    }
     r->asked = true;
     batch_send(b, fn, owner);
 }

@@ -44,6 +44,7 @@ static const struct {
     {"approval",
      SQL_TRACE_APPROVAL,
      {"id", "call", "*record", "hash", "expires", "state", "by", "decided", "used"}},
+    {"decision", SQL_TRACE_DECISION, {"*decision"}},
     {"chunk", SQL_TRACE_CHUNK, {"n", "key", "*body", "sendClass", "state", "external"}},
 };
 

@@ -304,6 +304,7 @@ struct model_call *model_call_begin(const struct model_request *q, const struct 
     c->timer = loop_timer(c->idle_ms, watch_idle, c);
     c->call =
         call_begin(info.instance, CHELA_FN_PROVIDER_BEGIN, &a, q->total_ms, 0, &provider_ops, c);
+    call_set_key(c->call, q->key);
     return c;
 }
 

@@ -22,6 +22,7 @@ struct model_request {
     const char *system;
     struct json_object *params; /* provider.h: begin.params; borrowed */
     struct chela_pairs messages, tools, blobs;
+    unsigned key;      /* of the provider's keys, counted from 0 */
     uint64_t idle_ms;  /* longest silence, 0 = by the provider's kind */
     uint64_t total_ms; /* longest call, 0 = none */
 };

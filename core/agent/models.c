@@ -10,6 +10,8 @@
 
 #include "agent/agents.h"
 #include "agent/health.h"
+#include "agent/modelkeys.h"
+#include "agent/usage.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -24,6 +26,12 @@ struct listing {
 };
 
 static struct map listings; /* by instance name */
+
+/* The highest prices that any list names; made anew after a list has changed. */
+static struct {
+    bool known;
+    double in, out;
+} dearest;
 
 enum { UNKNOWN_CONTEXT = 32768, UNKNOWN_OUTPUT = 4096 };
 
@@ -44,6 +52,7 @@ static void listing_free(void *p)
 static void listing_read(struct listing *l, const struct published *p)
 {
     listing_clear(l);
+    dearest.known = false;
     l->revision = p->revision;
     l->models = chela_json_new_array();
     for (size_t i = 0; i < p->count; i++) {
@@ -129,9 +138,42 @@ char *models_resolve(const char *wanted)
     return NULL;
 }
 
+static void find_dearest(void)
+{
+    if (dearest.known)
+        return;
+    dearest.in = dearest.out = 0;
+    for (struct instance *in = NULL; (in = instance_next(ROLE_PROVIDER, in));) {
+        const struct listing *l = listing_of(in);
+        for (size_t i = 0; i < chela_json_length(l->models); i++) {
+            struct json_object *o = chela_json_at(l->models, i);
+            double price_in = chela_json_double(o, "price_in", 0);
+            double price_out = chela_json_double(o, "price_out", 0);
+            dearest.in = price_in > dearest.in ? price_in : dearest.in;
+            dearest.out = price_out > dearest.out ? price_out : dearest.out;
+        }
+    }
+    dearest.known = true;
+}
+
+static void read_prices(struct json_object *o, struct model_info *ret)
+{
+    ret->priced = ret->local || chela_json_has(o, "price_in") || chela_json_has(o, "price_out");
+    ret->price_in = chela_json_double(o, "price_in", 0);
+    ret->price_out = chela_json_double(o, "price_out", 0);
+    if (!ret->priced) {
+        find_dearest();
+        ret->price_in = dearest.in;
+        ret->price_out = dearest.out;
+    }
+    ret->price_cache_read = chela_json_double(o, "price_cache_read", ret->price_in);
+    ret->price_cache_write = chela_json_double(o, "price_cache_write", ret->price_in);
+}
+
 static void info_from(struct listing *l, struct json_object *o, struct model_info *ret)
 {
-    bool local = (instance_iface(l->instance)->caps & CHELA_CAP_LOCAL) != 0;
+    bool local = (instance_iface(l->instance)->caps & CHELA_CAP_LOCAL) != 0 ||
+                 instance_is_local(l->instance);
     ret->instance = l->instance;
     ret->listed = o != NULL;
     ret->context = (uint64_t)chela_json_int(o, "context", 0);
@@ -143,9 +185,15 @@ static void info_from(struct listing *l, struct json_object *o, struct model_inf
     ret->tools = chela_json_bool(o, "tools", true);
     ret->images = chela_json_bool(o, "images", o == NULL);
     ret->thinking = chela_json_bool(o, "thinking", false);
-    ret->price_in = chela_json_double(o, "price_in", 0);
-    ret->price_out = chela_json_double(o, "price_out", 0);
-    ret->local = local;
+    ret->local = chela_json_bool(o, "local", local);
+    read_prices(o, ret);
+}
+
+double models_cost(const struct model_info *info, const struct usage *u)
+{
+    return ((double)u->in * info->price_in + (double)u->cache_read * info->price_cache_read +
+            (double)u->cache_write * info->price_cache_write + (double)u->out * info->price_out) /
+           1e6;
 }
 
 bool models_info(const char *full, struct model_info *ret)
@@ -206,7 +254,9 @@ static void list_one(void *arg, const char *full, const struct model_info *info)
     chela_json_put_text(o, "name", info->name);
     chela_json_put_text(o, "provider", instance_name(info->instance));
     chela_json_put_int(o, "contextWindow", (int64_t)info->context);
-    chela_json_put_bool(o, "available", models_available(info->instance) && health_usable(full));
+    chela_json_put_bool(o, "available", modelkeys_usable(full));
+    chela_json_put_int(o, "latencyMs", (int64_t)health_latency(full));
+    chela_json_put_double(o, "availability", health_availability(full));
     struct json_object *input = chela_json_put_array(o, "input");
     chela_json_push(input, chela_json_new_string("text", 4));
     if (info->images)
@@ -216,6 +266,7 @@ static void list_one(void *arg, const char *full, const struct model_info *info)
     chela_json_put_bool(o, "local", info->local);
     chela_json_put_double(o, "priceIn", info->price_in);
     chela_json_put_double(o, "priceOut", info->price_out);
+    chela_json_put_bool(o, "priceKnown", info->priced);
 }
 
 struct json_object *models_list(void)
@@ -229,4 +280,5 @@ void models_reset(void)
 {
     map_free(&listings, listing_free);
     memset(&listings, 0, sizeof listings);
+    dearest.known = false;
 }

@@ -13,12 +13,17 @@
 
 struct json_object;
 
+struct usage;
+
 struct model_info {
     struct instance *instance;
     const char
         *name; /* without the instance; lives in the string that was asked for or in a list */
     uint64_t context, max_output;
-    double price_in, price_out;
+    /* Per million tokens. Of a model on this machine 0; where nobody says it, the dearest that is
+     * known of any model, and `priced` is false. */
+    double price_in, price_out, price_cache_read, price_cache_write;
+    bool priced;
     bool tools, images, thinking, local;
     bool listed; /* the provider publishes it; else the values are cautious guesses */
 };
@@ -32,6 +37,7 @@ bool models_info(const char *full, struct model_info *ret);
 char *models_first(void);
 void models_each(void (*each)(void *arg, const char *full, const struct model_info *info),
                  void *arg);
+double models_cost(const struct model_info *info, const struct usage *u);
 /* A provider that runs. */
 bool models_available(const struct instance *in);
 /* For agent_models(). */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <support/json.h>
 
+#include "agent/decisions.h"
 #include "agent/flow.h"
 #include "agent/journal.h"
 #include "base/clock.h"
@@ -61,10 +62,42 @@ static void push_step(struct run *r, enum turn_state s)
     write_steps(r);
 }
 
+static void free_spent(struct spent *s)
+{
+    char *const texts[] = {(char *)(uintptr_t)s->session, (char *)(uintptr_t)s->channel,
+                           (char *)(uintptr_t)s->sender, (char *)(uintptr_t)s->model};
+    for (unsigned i = 0; i < ARRAY_LENGTH(texts); i++)
+        free(texts[i]);
+}
+
+static void write_spent(struct run *r)
+{
+    for (unsigned i = 0; r->journal && i < r->spent_count; i++) {
+        journal_run_spent(r->journal, &r->spent[i]);
+        free_spent(&r->spent[i]);
+    }
+    if (r->journal)
+        r->spent_count = 0;
+}
+
+void runs_spend(struct run *r, const struct spent *s)
+{
+    r->spent = xrealloc(r->spent, (r->spent_count + 1) * sizeof *r->spent);
+    struct spent *copy = &r->spent[r->spent_count++];
+    *copy = *s;
+    copy->session = xstrdup(s->session);
+    copy->channel = xstrdup(s->channel);
+    copy->sender = xstrdup(s->sender);
+    copy->model = xstrdup(s->model);
+    write_spent(r);
+}
+
 void runs_set_journal(struct run *r, struct journal_run *j)
 {
     r->journal = j;
     write_steps(r);
+    write_spent(r);
+    decisions_write(r);
 }
 
 struct run *runs_open(const char *id, const char *session, const char *agent)
@@ -281,6 +314,10 @@ static void run_free(struct run *r)
     free(r->aborted_by);
     buf_free(&r->text);
     json_object_put(r->message);
+    json_object_put(r->decisions);
+    for (unsigned i = 0; i < r->spent_count; i++)
+        free_spent(&r->spent[i]);
+    free(r->spent);
     while (!list_empty(&r->steered)) {
         struct job *j = CONTAINER_OF(r->steered.next, struct job, link);
         list_remove(&j->link);
@@ -304,6 +341,7 @@ void runs_end(struct run *r, struct json_object *result)
         list_remove(l);
         list_append(&left, l);
     }
+    decisions_keep(r);
     char *id = xstrdup(r->id), *session = xstrdup(r->session);
     run_free(r);
     if (result)

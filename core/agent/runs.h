@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "agent/state.h"
+#include "agent/usage.h"
 #include "base/buf.h"
 #include "base/list.h"
 
@@ -43,6 +44,12 @@ struct run {
     void (*abort)(void *owner);
     void *owner;
     struct link stop_waiters;
+    struct json_object *decisions; /* decisions.c's: all so far */
+    size_t decisions_written;
+    struct usage asked; /* what routers asked models, and what it cost */
+    double asked_cost;
+    struct spent *spent; /* of that, what the journal hasn't yet */
+    unsigned spent_count;
 };
 
 struct run *runs_open(const char *id, const char *session, const char *agent);
@@ -56,6 +63,8 @@ void runs_each(const char *session, void (*each)(void *arg, struct run *r), void
 bool runs_move(struct run *r, enum turn_state to);
 /* The run's journal is there: states that waited go to it. */
 void runs_set_journal(struct run *r, struct journal_run *j);
+/* Spent on the run's behalf: joins its next commit. */
+void runs_spend(struct run *r, const struct spent *s);
 /* Names who is to be told of an abort; NULL: nobody at the moment (the next boundary sees it). */
 void runs_set_owner(struct run *r, void (*abort)(void *owner), void *owner);
 

@@ -15,7 +15,7 @@
 
 struct trace {
     char *run;
-    struct json_object *out, *states, *attempts, *calls, *approvals, *chunks, *messages;
+    struct json_object *out, *states, *attempts, *decisions, *calls, *approvals, *chunks, *messages;
     struct message *message;
     bool known;
     agent_json_fn *fn;
@@ -84,9 +84,15 @@ static void row(void *owner, const struct journal_row *r)
                                : chela_str_is(r->values[0].s, "attempt")  ? t->attempts
                                : chela_str_is(r->values[0].s, "call")     ? t->calls
                                : chela_str_is(r->values[0].s, "approval") ? t->approvals
+                               : chela_str_is(r->values[0].s, "decision") ? t->decisions
                                : chela_str_is(r->values[0].s, "chunk")    ? t->chunks
                                : chela_str_is(r->values[0].s, "message")  ? t->messages
                                                                           : NULL;
+    if (list == t->decisions && list) {
+        chela_json_push(list, json_object_get(chela_json_object(o, "decision")));
+        json_object_put(o);
+        return;
+    }
     if (list) {
         chela_json_push(list, o);
         return;
@@ -113,6 +119,10 @@ static void add_live(struct trace *t, const struct run *r)
         chela_json_put_text(s, "state", turn_state_name(r->steps[i].state));
         chela_json_put_int(s, "at", (int64_t)r->steps[i].at);
     }
+    if (r->decisions) {
+        json_object_put(t->decisions);
+        t->decisions = json_object_get(r->decisions);
+    }
     t->known = true;
 }
 
@@ -123,6 +133,7 @@ static void trace_end(struct trace *t, const struct error *e)
     struct json_object *out = t->out;
     json_object_put(t->states);
     json_object_put(t->attempts);
+    json_object_put(t->decisions);
     json_object_put(t->calls);
     json_object_put(t->approvals);
     json_object_put(t->chunks);
@@ -159,6 +170,7 @@ static void done(void *owner, const struct error *e)
     chela_json_put_text(route, "reason", chela_json_string(first, "reason", NULL));
     chela_json_put_text(route, "chosen", chela_json_string(first, "model", NULL));
     chela_json_put_text(route, "answered", chela_json_string(last, "model", NULL));
+    chela_json_put(t->out, "decisions", json_object_get(t->decisions));
     chela_json_put(t->out, "attempts", json_object_get(t->attempts));
     chela_json_put(t->out, "calls", json_object_get(t->calls));
     chela_json_put(t->out, "approvals", json_object_get(t->approvals));
@@ -216,6 +228,7 @@ void trace_read(const char *run, agent_json_fn *fn, void *owner)
     t->out = chela_json_new_object();
     t->states = chela_json_new_array();
     t->attempts = chela_json_new_array();
+    t->decisions = chela_json_new_array();
     t->calls = chela_json_new_array();
     t->approvals = chela_json_new_array();
     t->chunks = chela_json_new_array();

@@ -34,6 +34,8 @@ static void turn_free(struct turn *t)
     json_object_put(t->batch_parts);
     json_object_put(t->content);
     json_object_put(t->handed);
+    json_object_put(t->granted);
+    spending_limit_free(&t->limit);
     reply_free(t->reply);
     free(t->model);
     free(t->stop);
@@ -214,6 +216,8 @@ void turn_begin(struct plan *p)
         t->job->message, t->run, t->journal,
         t->job->recovered ? chela_json_string(t->job->message->extra, "draft", NULL) : NULL);
     t->stream.draft = t->draft;
+    t->usage = t->run->asked;
+    t->cost = t->run->asked_cost;
     stream_lifecycle(t->job->run, "start", NULL);
     struct error e = {0};
     if (!t->transcript) {

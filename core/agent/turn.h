@@ -1,6 +1,7 @@
 /*
  * A turn's own struct, shared by the files of the stage: turn.c (begin, assembly, end), turn_call.c
- * (one model call, retries and fail-over), turn_request.c (what it is sent), turn_answer.c (what
+ * (one model call), turn_candidate.c (of which candidate), turn_failure.c
+ * (retries and fail-over), turn_request.c (what it is sent), turn_answer.c (what
  * came, tools), turn_end.c. Nobody else sees it.
  */
 #ifndef AGENT_TURN_H
@@ -10,6 +11,7 @@
 #include "agent/journal.h"
 #include "agent/modelcall.h"
 #include "agent/runs.h"
+#include "agent/spending.h"
 #include "agent/stream.h"
 #include "agent/toolcall.h"
 #include "agent/toolplan.h"
@@ -34,6 +36,7 @@ struct turn {
     unsigned steps;     /* model calls that were answered */
     unsigned candidate; /* index in the plan */
     unsigned attempts;  /* model calls that were begun */
+    unsigned key;       /* of the candidate's provider, see modelkeys.h */
     unsigned retries;   /* in place, of the present call */
     uint64_t retry_since;
     unsigned recoveries;  /* from a context that was too long */
@@ -41,8 +44,13 @@ struct turn {
     uint64_t room;        /* most tokens of the history since then, 0 = by the window */
     bool no_tools, whole; /* the model takes no tools; it doesn't stream */
     bool said_no_tools;
-    bool closing;   /* the last call: an answer without tools is wanted */
-    bool finalised; /* the one pass after tools without an answer was made */
+    bool escalated;  /* routing.escalate has had its say */
+    bool key_failed; /* the last failure spoke of the key */
+    bool asking;     /* a person is asked whether to go on */
+    struct spending_limit limit;
+    struct json_object *granted; /* keys of the limits that a person has lifted for this turn */
+    bool closing;                /* the last call: an answer without tools is wanted */
+    bool finalised;              /* the one pass after tools without an answer was made */
     bool had_tools;
     uint64_t retry_after_best;
 
@@ -66,7 +74,7 @@ struct turn {
     struct json_object *batch_parts; /* results of a batch that was aborted */
     struct json_object *content;     /* of the final answer */
     struct json_object *handed;      /* calls for the client to run, [{"id","name","arguments"}] */
-    struct usage last_usage;         /* of the last model call */
+    struct spent spent;              /* of the last model call */
 };
 
 /* turn.c */
@@ -91,6 +99,8 @@ struct turn_messages {
     unsigned made_count;
 };
 const char *turn_model(const struct turn *t); /* the present candidate */
+/* What a call of it has cost. */
+struct spent turn_spent(const struct turn *t, const struct usage *u);
 struct turn_budget turn_budget(const struct turn *t);
 /* Tokens of the history, by what a model has reported where that is known, else estimated. */
 uint64_t turn_history_tokens(const struct turn *t, const struct turn_budget *b);
@@ -98,12 +108,31 @@ struct json_object *turn_params(const struct turn *t); /* owned by the caller */
 struct turn_messages turn_messages(const struct turn *t);
 void turn_messages_free(struct turn_messages *m);
 
+/* turn_candidate.c */
+/* The present candidate if it may be tried, else the next that may; if all are resting, the one
+ * that is ready first. */
+void turn_choose_candidate(struct turn *t);
+bool turn_next_candidate(struct turn *t); /* false: there is none, or none may take its place */
+/* The next whose window is larger than the present one's: a smaller one would fail as well. */
+bool turn_larger_candidate(struct turn *t);
+void turn_escalate(struct turn *t);
+/* False: a person is asked whether to go on, then turn_call() comes again, or the end. */
+bool turn_within_limits(struct turn *t);
+void turn_limits_stop(struct turn *t);
+
+/* turn_failure.c */
+void turn_call_failed(struct turn *t, struct model_answer *a);
+void turn_retry(struct turn *t, uint64_t ms); /* back to ROUTING, then the call once more */
+
 /* turn_call.c */
 void turn_call(struct turn *t);
+/* The service says that it is too long; false if it can't get shorter any more. */
+bool turn_shorten(struct turn *t);
 void turn_call_stop(struct turn *t); /* ends what is under way; true: something was */
 
 /* turn_answer.c */
-void turn_fill_usage(const struct turn *t, struct journal_message *row);
+/* answer: it ends the turn */
+void turn_fill_usage(struct turn *t, struct journal_message *row, bool answer);
 void turn_answer(struct turn *t, struct model_answer *a);
 void turn_run_batch(struct turn *t, const struct batch_call *calls, unsigned count);
 

@@ -112,15 +112,16 @@ static struct taken_calls take_calls(const struct turn *t, const struct model_an
     return c;
 }
 
-void turn_fill_usage(const struct turn *t, struct journal_message *row)
+void turn_fill_usage(struct turn *t, struct journal_message *row, bool answer)
 {
-    const struct usage *u = &t->last_usage;
-    struct model_info info;
+    struct spent *s = &t->spent;
+    s->messages = 1;
+    s->answers = answer;
     row->model = t->model;
-    row->tokens_in = u->in + u->cache_read + u->cache_write;
-    row->tokens_out = u->out;
-    if (t->model && models_info(t->model, &info))
-        row->cost = usage_cost(u, info.price_in, info.price_out);
+    row->tokens_in = usage_in(&s->usage);
+    row->tokens_out = s->usage.out;
+    row->cost = s->cost;
+    row->spent = s->model ? s : NULL;
 }
 
 static void commit_reply(struct turn *t, const struct journal_message *row,
@@ -303,7 +304,6 @@ static void say_no_tools(struct turn *t, struct json_object *content)
 
 void turn_answer(struct turn *t, struct model_answer *a)
 {
-    t->last_usage = a->usage;
     free(t->stop);
     t->stop = xstrdup(a->stop);
     tell_usage(t, a);
@@ -316,7 +316,7 @@ void turn_answer(struct turn *t, struct model_answer *a)
         runs_move(t->run, TURN_TOOL_DETECTED);
         stream_flush(&t->stream);
         turn_append(t, "assistant", chela_json_text(content, NULL), &row);
-        turn_fill_usage(t, &row);
+        turn_fill_usage(t, &row, false);
         commit_reply(t, &row, &calls);
         note_handed(t, &calls);
         runs_move(t->run, TURN_TOOL_EXECUTION);
@@ -324,7 +324,7 @@ void turn_answer(struct turn *t, struct model_answer *a)
     } else if (strcmp(a->stop, "pause") == 0 || !list_empty(&t->run->steered)) {
         /* the service pauses, or somebody has said more: the loop goes on behind this answer */
         turn_append(t, "assistant", chela_json_text(content, NULL), &row);
-        turn_fill_usage(t, &row);
+        turn_fill_usage(t, &row, false);
         commit_reply(t, &row, &calls);
         if (!list_empty(&t->run->steered))
             commit_results(t, NULL);

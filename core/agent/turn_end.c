@@ -80,7 +80,7 @@ static void prepared(void *owner, struct outbox_chunks *chunks)
     bool said = t->content && chela_json_length(t->content) > 0;
     if (said) {
         turn_append(t, "assistant", chela_json_text(t->content, NULL), &row);
-        turn_fill_usage(t, &row);
+        turn_fill_usage(t, &row, true);
     }
     unsigned count;
     const struct journal_chunk *rows = outbox_rows(chunks, &count);

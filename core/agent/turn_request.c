@@ -10,11 +10,30 @@
 #include "agent/models.h"
 #include "agent/tokens.h"
 #include "agent/turn.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 const char *turn_model(const struct turn *t)
 {
     return t->plan->candidates[t->candidate].model;
+}
+
+struct spent turn_spent(const struct turn *t, const struct usage *u)
+{
+    struct model_info info;
+    const struct message *m = t->job->message;
+    struct spent s = {.session = t->job->session,
+                      .channel = m->channel,
+                      .sender = m->sender,
+                      .model = turn_model(t),
+                      .usage = *u,
+                      .at = clock_now_ms()};
+    if (models_info(s.model, &info)) {
+        s.cost = models_cost(&info, u);
+        s.local = info.local;
+        s.unpriced = !info.priced;
+    }
+    return s;
 }
 
 /* ---- budget ---- */

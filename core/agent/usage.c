@@ -1,5 +1,5 @@
 /*
- * Adds up tokens and prices. Called by turn.c, ask.c and compaction.c.
+ * Adds up tokens. Called by turn.c, ask.c and compaction.c; prices are models.c's.
  */
 #include "agent/usage.h"
 
@@ -14,11 +14,9 @@ void usage_add(struct usage *sum, const struct usage *u)
     sum->reasoning += u->reasoning;
 }
 
-double usage_cost(const struct usage *u, double price_in, double price_out)
+uint64_t usage_in(const struct usage *u)
 {
-    return ((double)(u->in + u->cache_read + u->cache_write) * price_in +
-            (double)u->out * price_out) /
-           1e6;
+    return u->in + u->cache_read + u->cache_write;
 }
 
 struct json_object *usage_json(const struct usage *u, double cost)
@@ -28,7 +26,7 @@ struct json_object *usage_json(const struct usage *u, double cost)
     chela_json_put_int(o, "output", (int64_t)u->out);
     chela_json_put_int(o, "cacheRead", (int64_t)u->cache_read);
     chela_json_put_int(o, "cacheWrite", (int64_t)u->cache_write);
-    chela_json_put_int(o, "total", (int64_t)(u->in + u->cache_read + u->cache_write + u->out));
+    chela_json_put_int(o, "total", (int64_t)(usage_in(u) + u->out));
     if (cost > 0)
         chela_json_put_double(o, "cost", cost);
     return o;

@@ -1,6 +1,6 @@
 /*
  * Our own methods, beyond the protocol: trace, plugins, doctor, export of a session, instructions,
- * why a route is taken, usage, reload. Called by method.c.
+ * reload. Called by method.c.
  */
 #include <json-c/json_object.h>
 #include <stdlib.h>
@@ -37,13 +37,6 @@ static void answer_json(void *owner, json_object *o, const struct error *e)
 static void trace(struct rpc *rpc, json_object *params)
 {
     agent_trace(chela_json_string(params, "run", NULL), answer_json, rpc);
-}
-
-static void route_explain(struct rpc *rpc, json_object *params)
-{
-    const char *session = chela_json_string(params, "session", NULL);
-    CLEANUP(freep) char *key = agent_session_key(agent_default(), session ? session : "");
-    agent_route_explain(key, chela_json_string(params, "text", NULL), answer_json, rpc);
 }
 
 /* ---- plugins ---- */
@@ -225,63 +218,13 @@ static void sessions_instructions(struct rpc *rpc, json_object *params)
     json_object_put(fields);
 }
 
-/* ---- usage ---- */
-
-struct usage {
-    struct rpc *rpc;
-    json_object *rows;
-};
-
-static void usage_row(void *owner, const struct journal_row *row)
-{
-    static const char *const names[] = {"day",      "session",  "channel",   "provider", "model",
-                                        "messages", "tokensIn", "tokensOut", "cost"};
-    struct usage *u = owner;
-    json_object *o = chela_json_push_object(u->rows);
-    for (unsigned i = 0; i < row->columns && i < ARRAY_LENGTH(names); i++) {
-        const struct chela_value *v = &row->values[i];
-        if (v->type == CHELA_V_INT)
-            chela_json_put_int(o, names[i], v->i);
-        else if (v->type == CHELA_V_REAL)
-            chela_json_put_double(o, names[i], v->d);
-        else
-            chela_json_put_string(o, names[i], v->s.s, (size_t)v->s.n);
-    }
-}
-
-static void usage_done(void *owner, const struct error *e)
-{
-    struct usage *u = owner;
-    if (e) {
-        rpc_fail_error(u->rpc, e);
-        json_object_put(u->rows);
-    } else {
-        json_object *o = chela_json_new_object();
-        chela_json_put(o, "rows", u->rows);
-        rpc_answer(u->rpc, o);
-    }
-    free(u);
-}
-
-static void usage(struct rpc *rpc, json_object *params)
-{
-    struct usage *u = xcalloc(1, sizeof *u);
-    int64_t from = chela_json_int(params, "from", 0), to = chela_json_int(params, "to", INT64_MAX);
-    u->rpc = rpc;
-    u->rows = chela_json_new_array();
-    journal_usage(from < 0 ? 0 : (uint64_t)from, to < 0 ? 0 : (uint64_t)to, usage_row, usage_done,
-                  u);
-}
-
 const struct method methods_chela[] = {
     {"chela.trace", SCOPE_READ, "run:s! message:b", trace},
-    {"chela.route.explain", SCOPE_READ, "text:s! session:s", route_explain},
     {"chela.plugins.list", SCOPE_READ, "", plugins_list},
     {"chela.plugins.options", SCOPE_READ, "name:s!", plugins_options},
     {"chela.doctor", SCOPE_READ, "", doctor},
     {"chela.reload", SCOPE_ADMIN, "", reload},
     {"chela.sessions.export", SCOPE_READ, "key:s! cursor:i", sessions_export},
     {"chela.sessions.instructions", SCOPE_WRITE, "key:s! text:s|null", sessions_instructions},
-    {"chela.usage", SCOPE_READ, "from:i to:i", usage},
     {NULL, 0, NULL, NULL},
 };

@@ -330,6 +330,21 @@ struct instance *call_instance(uint64_t id)
     return c ? c->in : NULL;
 }
 
+void call_set_key(uint64_t id, unsigned key)
+{
+    struct call *c = call_find(id);
+    if (c)
+        c->key = key;
+}
+
+unsigned call_key(uint64_t id)
+{
+    const struct call *c = call_find(id);
+    while (c && !c->key)
+        c = c->parent;
+    return c ? c->key : 0;
+}
+
 uint64_t call_parent(uint64_t id)
 {
     struct call *c = call_find(id);

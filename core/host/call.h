@@ -71,6 +71,9 @@ void call_answer_error(uint64_t id, uint32_t class, const char *text);
 struct instance *call_instance(uint64_t id);
 /* The call that it serves, 0: none, or it is done. */
 uint64_t call_parent(uint64_t id);
+/* Which one of the instance's keys the call and what serves it shall use; 0 until it is said. */
+void call_set_key(uint64_t id, unsigned key);
+unsigned call_key(uint64_t id);
 /* Bytes sent to the call's instance that its process has not yet taken. Who carries a stream to a
  * plugin (HTTP, a child's output) stops reading while this is above CALL_WAITING_MAX. Of a plugin
  * in this process always 0. */

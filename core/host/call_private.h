@@ -23,6 +23,7 @@ struct call {
     bool ending;                /* the host's own end waits in the inbox */
     bool overran;               /* lost events, beyond its credit */
     bool timed_out;             /* cancelled by its deadline */
+    unsigned key;               /* of the instance's secrets, see call_key() */
     uint64_t tag;               /* of the plugin */
     uint64_t timer;             /* deadline, then the watchdog of the cancel */
     const struct call_ops *ops; /* NULL: nobody wants to know */

@@ -51,6 +51,16 @@ int64_t instance_number(const struct instance *in, const char *path)
     return options_number(in->options, path);
 }
 
+unsigned instance_keys(const struct instance *in)
+{
+    return options_keys(in->options);
+}
+
+bool instance_is_local(const struct instance *in)
+{
+    return options_local(in->options);
+}
+
 uint64_t instance_broken_rules(const struct instance *in)
 {
     return in->broken_rules;

@@ -46,6 +46,11 @@ const struct chela_iface *instance_iface(const struct instance *in);
 const char *instance_option(const struct instance *in, const char *path);
 int64_t instance_number(const struct instance *in, const char *path);
 
+/* How many keys it may take turns with (options_keys); 1 or more. */
+unsigned instance_keys(const struct instance *in);
+/* Its service runs on this machine, by its URLs. */
+bool instance_is_local(const struct instance *in);
+
 /* The snapshot itself, for the secrets that core/net fills in; NULL before the instance is opened.
  */
 struct options;

@@ -11,7 +11,7 @@
 #include "base/nearest.h"
 #include "host/options_private.h"
 
-enum { DEEPEST = 16, MOST_ITEMS = 4096, NAMES_SHOWN = 12 };
+enum { DEEPEST = 16, MOST_ITEMS = 4096, NAMES_SHOWN = 12, MOST_KEYS = 64 };
 
 const struct chela_option *options_entry(const struct chela_option *table, uint32_t stride,
                                          size_t index)
@@ -248,6 +248,33 @@ static struct node *split_list(const struct node *n)
     return list;
 }
 
+/* Several keys in place of one: the host takes turns with them, the plugin sees one. */
+static bool read_keys(struct reader *r, const struct chela_option *option, const struct node *n,
+                      const char *path, const char *name)
+{
+    if (n->count == 0 || n->count > MOST_KEYS) {
+        node_complain(n, r->errors, "%s: wants a string, or a list of 1 to %d", name, MOST_KEYS);
+        return true;
+    }
+    if (!read_scalar(r, option, n->children[0], path, name))
+        return false;
+    struct option_entry *entry = options_find(r->options, path);
+    for (size_t i = 1; i < n->count; i++) {
+        struct option_entry one = {.path = entry->path};
+        if (option_convert(option, r->request->stride, n->children[i], name,
+                           r->request->environment, &one, r->errors) == OPTION_READ &&
+            one.secret_length) {
+            entry->more = xrealloc(entry->more, (entry->more_count + 1) * sizeof *entry->more);
+            entry->more[entry->more_count++] =
+                (struct option_entry){.secret = one.secret, .secret_length = one.secret_length};
+            one.secret = NULL;
+        }
+        free(one.secret);
+        free(one.text);
+    }
+    return true;
+}
+
 /* Reads what stands at base + path; false if it turned out to be absent. */
 static bool read_option(struct reader *r, const struct scope *s, const struct chela_option *option,
                         const struct node *n, const char *path)
@@ -263,6 +290,10 @@ static bool read_option(struct reader *r, const struct scope *s, const struct ch
         struct node *list = text ? split_list(n) : NULL;
         read_list(r, option, list ? list : n, whole, name);
         node_free(list);
+    } else if (n->kind == NODE_LIST && option->type == CHELA_STRING && r->request->prefix &&
+               *r->request->prefix &&
+               (option->flags & (CHELA_SECRET | CHELA_REVEAL)) == CHELA_SECRET) {
+        return read_keys(r, option, n, whole, name);
     } else {
         return read_scalar(r, option, n, whole, name);
     }

@@ -79,8 +79,15 @@ void options_compare(const struct options *a, const struct options *b, struct bu
 
 /* The value of a secret option, NULL if it has none. Never print it. */
 const char *options_secret(const struct options *o, const char *path, size_t *length);
-/* Appends text with each ${secret:PATH} replaced; an unknown one is an error. */
-int options_fill(const struct options *o, struct chela_str text, struct buf *out, struct error *e);
+/* Appends text with each ${secret:PATH} replaced; an unknown one is an error. key: which one of a
+ * secret that has several, counted from 0. */
+int options_fill(const struct options *o, struct chela_str text, unsigned key, struct buf *out,
+                 struct error *e);
+/* How many keys the secret with the most of them has (`api_key = ["a", "b"]`); 1 if none has
+ * several. */
+unsigned options_keys(const struct options *o);
+/* Whether all its URLs lead to this machine, and there is one. */
+bool options_local(const struct options *o);
 /* Whether text holds a ${secret:...} at all. */
 bool options_wants_secret(struct chela_str text);
 /* Whether secrets may go to this URL: its scheme, host and port are those of one of the CHELA_URL

@@ -16,6 +16,8 @@ struct option_entry {
     double real;
     char *secret; /* the value behind "${secret:...}" */
     size_t secret_length;
+    struct option_entry *more; /* further keys of a list, only their secrets; see options_keys() */
+    size_t more_count;
     char *url; /* of a CHELA_URL option: where secrets may go */
     char *origin;
     char *wire; /* as it crosses to a child, made when first asked for */

@@ -30,7 +30,26 @@ bool options_wants_secret(struct chela_str text)
     return find_mark(text, 0) != NULL;
 }
 
-int options_fill(const struct options *o, struct chela_str text, struct buf *out, struct error *e)
+/* The key of that number, the first where there are fewer. */
+static const char *key_of(const struct options *o, const char *path, unsigned key, size_t *length)
+{
+    const struct option_entry *entry = options_find(o, path);
+    if (key == 0 || !entry || key > entry->more_count)
+        return options_secret(o, path, length);
+    *length = entry->more[key - 1].secret_length;
+    return entry->more[key - 1].secret;
+}
+
+unsigned options_keys(const struct options *o)
+{
+    size_t most = 0;
+    for (size_t i = 0; o && i < o->count; i++)
+        most = o->entries[i]->more_count > most ? o->entries[i]->more_count : most;
+    return (unsigned)most + 1;
+}
+
+int options_fill(const struct options *o, struct chela_str text, unsigned key, struct buf *out,
+                 struct error *e)
 {
     size_t at = 0;
     const char *mark;
@@ -40,7 +59,7 @@ int options_fill(const struct options *o, struct chela_str text, struct buf *out
         if (!end)
             return error_set(e, CHELA_E_ARGS, "\"${secret:\" without its \"}\"");
         CLEANUP(freep) char *path = xmemdup(text.s + name, (size_t)(end - text.s) - name);
-        const char *value = options_secret(o, path, &length);
+        const char *value = key_of(o, path, key, &length);
         if (!value)
             return error_set(e, CHELA_E_ARGS, "there is no secret option \"%.100s\"", path);
         buf_add(out, text.s + at, begin - at);
@@ -106,4 +125,31 @@ bool options_url_allowed(const struct options *o, const char *url)
             return true;
     }
     return false;
+}
+
+static bool is_here(const struct origin *at)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+        if (at->length == strlen(names[i]) && strncasecmp(at->host, names[i], at->length) == 0)
+            return true;
+    return false;
+}
+
+bool options_local(const struct options *o)
+{
+    bool any = false;
+    struct origin at;
+    for (size_t i = 0; o && i < o->count; i++) {
+        const char *url = o->entries[i]->url;
+        /* where base_url is given, the preset only says how it is spoken to */
+        if (!url || !*url || !o->entries[i]->given)
+            continue;
+        if (!parse_origin(url, &at))
+            return false;
+        any = true;
+        if (!is_here(&at))
+            return false;
+    }
+    return any;
 }

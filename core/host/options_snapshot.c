@@ -36,13 +36,21 @@ void options_add_member(struct options *o, const char *group, const char *name)
     o->members[o->member_count++] = (struct option_member){xstrdup(group), xstrdup(name)};
 }
 
-static void entry_free(struct option_entry *entry)
+static void secret_free(struct option_entry *entry)
 {
     if (entry->secret)
         explicit_bzero(entry->secret, entry->secret_length);
+    free(entry->secret);
+}
+
+static void entry_free(struct option_entry *entry)
+{
+    secret_free(entry);
+    for (size_t i = 0; i < entry->more_count; i++)
+        secret_free(&entry->more[i]);
+    free(entry->more);
     if (entry->text && (entry->flags & CHELA_SECRET))
         explicit_bzero(entry->text, strlen(entry->text));
-    free(entry->secret);
     free(entry->text);
     free(entry->wire);
     free(entry->url);
@@ -136,12 +144,20 @@ bool options_next(const struct options *o, size_t *position, struct options_valu
     return true;
 }
 
+static bool same_secret(const struct option_entry *a, const struct option_entry *b)
+{
+    return a->secret_length == b->secret_length &&
+           (!a->secret_length || memcmp(a->secret, b->secret, a->secret_length) == 0);
+}
+
 static bool same(const struct option_entry *a, const struct option_entry *b)
 {
     if (!a || !b || !a->text || !b->text)
         return (!a || !a->text) && (!b || !b->text);
-    return strcmp(a->text, b->text) == 0 && a->secret_length == b->secret_length &&
-           (!a->secret_length || memcmp(a->secret, b->secret, a->secret_length) == 0) &&
+    bool keys = a->more_count == b->more_count;
+    for (size_t i = 0; keys && i < a->more_count; i++)
+        keys = same_secret(&a->more[i], &b->more[i]);
+    return keys && strcmp(a->text, b->text) == 0 && same_secret(a, b) &&
            strcmp(a->url ? a->url : "", b->url ? b->url : "") == 0;
 }
 

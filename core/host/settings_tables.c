@@ -125,6 +125,14 @@ static const struct chela_option rule_items[] = {
     REF("fallback", CHELA_LIST, OPTION_PROJECT, "who answers if that one can't"),
     END};
 
+static const struct chela_option limit_items[] = {
+    N("agent", CHELA_STRING, NULL, "name of an agent, or \"*\": each one for itself"),
+    N("sender", CHELA_STRING, NULL, "\"channel:sender\", or \"*\""),
+    N("provider", CHELA_STRING, NULL, "name of a provider's instance, or \"*\""),
+    N("daily", CHELA_REAL, NULL, "most that it may cost in a day (UTC), in the prices' currency"),
+    N("monthly", CHELA_REAL, NULL, "most that it may cost in a month"),
+    END};
+
 static const struct chela_option alias_items[] = {
     {"name", CHELA_STRING, CHELA_REQUIRED | OPTION_PROJECT, NULL, "the short name", NULL},
     REF("model", CHELA_REF, CHELA_REQUIRED | OPTION_PROJECT, "\"instance/model\""),
@@ -230,12 +238,17 @@ const struct chela_option settings_core_table[] = {
     P_ITEMS("routing.rules", rule_items, "tried in order; the first that fits decides"),
     REF("routing.default", CHELA_REF, OPTION_PROJECT, "who answers when no rule fits"),
     REF("routing.fallback", CHELA_LIST, OPTION_PROJECT, "who answers when the chosen one can't"),
+    N("routing.escalate.after", CHELA_INT, NULL,
+      "after so many rounds of tools in one turn it goes to a stronger model; absent: never"),
+    REF("routing.escalate.model", CHELA_REF, 0, "that model: \"instance/model\" or an alias"),
     N("routing.timeout", CHELA_DURATION, "3s", "how long routers may think"),
 
     /* models */
     P_ITEMS("models.aliases", alias_items, "short names of models"),
     REF("models.embedding", CHELA_REF, 0, "model for embeddings: \"instance/model\""),
     REF("models.classifier", CHELA_REF, 0, "model that routers may ask: \"instance/model\""),
+    ITEMS("models.limits", limit_items,
+          "what models may cost: beyond it a turn waits until a person says to continue"),
     CHOICE("models.on_error", failures, "next", "when a model can't answer"),
     N("models.retries", CHELA_INT, "8", "most repetitions of a call that failed for a moment"),
     N("models.retry_window", CHELA_DURATION, "90s", "how long a call is repeated"),

@@ -59,7 +59,7 @@ int net_group_fill(void *arg, const char *url, struct chela_str text, struct buf
         return error_set(e, CHELA_E_DENIED,
                          "a secret of %s may go only to the host of one of its URL options",
                          instance_name(in));
-    return options_fill(instance_options(in), text, out, e);
+    return options_fill(instance_options(in), text, call_key(*call), out, e);
 }
 
 /* Bodies that become blobs. */

@@ -33,7 +33,7 @@ WIRE_ARGS(chela_embed, F(embed, model), F(embed, texts));
 WIRE_ARGS(chela_facts, F(facts, tool_calls), F(facts, images), F(facts, tools), Z(facts, zero),
           F(facts, context_tokens), F(facts, at), F(facts, text), F(facts, prefer),
           F(facts, channel), F(facts, account), F(facts, chat), F(facts, sender), F(facts, agent),
-          F(facts, session), F(facts, models));
+          F(facts, session), F(facts, models), F(facts, attachments), F(facts, previous));
 WIRE_ARGS(chela_tool_run, F(tool_run, timeout_ms), F(tool_run, name), F(tool_run, arguments),
           F(tool_run, call_id), F(tool_run, agent), F(tool_run, session), F(tool_run, workspace),
           F(tool_run, source), F(tool_run, binding), F(tool_run, run));

@@ -161,7 +161,7 @@ AT(provider, begin, 8);
 AT(provider, render, 16);
 AT(provider, embed, 24);
 
-SIZE(facts, 200);
+SIZE(facts, 232);
 AT(facts, h, 0);
 AT(facts, tool_calls, 24);
 AT(facts, images, 28);
@@ -178,6 +178,8 @@ AT(facts, sender, 136);
 AT(facts, agent, 152);
 AT(facts, session, 168);
 AT(facts, models, 184);
+AT(facts, attachments, 200);
+AT(facts, previous, 216);
 
 SIZE(router, 16);
 AT(router, size, 0);

@@ -87,7 +87,17 @@ static struct journal_message message(uint64_t seq, const char *role, const char
     char *body = bodies[turn++ % 4];
     snprintf(body, sizeof bodies[0], "[{\"type\":\"text\",\"text\":\"%s\"}]", text);
     struct journal_message m = {.seq = seq, .role = role, .body = body, .at = 1000 + seq};
+    static const struct spent spent = {.session = "agent:main:s",
+                                       .channel = "cli",
+                                       .sender = "me",
+                                       .model = "demo/echo-1",
+                                       .usage = {.in = 7, .out = 5, .cache_read = 3},
+                                       .cost = 0.25,
+                                       .local = true,
+                                       .messages = 1,
+                                       .at = 1000};
     if (strcmp(role, "assistant") == 0) {
+        m.spent = &spent;
         m.model = "demo/echo-1";
         m.tokens_in = 10;
         m.tokens_out = 5;
@@ -152,6 +162,7 @@ static void a_whole_turn_is_there_afterwards(void **state)
     journal_run_state(r, "CALLING", 1002);
     WAIT(journal_attempt(r, 1, "demo/echo-1", "default", false, answer_done, &a), CHELA_OK);
     journal_attempt_end(r, 1, "ok", 12, 10, 5);
+    journal_decision(r, "{\"kind\":\"route\",\"text\":\"why\"}", 1500);
     WAIT(journal_reply(r, &t, calls, 2, answer_done, &a), CHELA_OK);
     WAIT(journal_approval_ask(r, &ask, answer_done, &a), CHELA_OK);
     WAIT(journal_approvals(true, answer_row, answer_done, &a), CHELA_OK);
@@ -185,13 +196,23 @@ static void a_whole_turn_is_there_afterwards(void **state)
     assert_int_equal(a.rows, 2);
     assert_true(a.row[0][0] == '3' && a.row[1][0] == '2');
     WAIT(journal_trace("m1", answer_row, answer_done, &a), CHELA_OK);
-    assert_int_equal(a.rows, 1 + 1 + 3 + 4 + 1 + 2 + 1 + 1);
+    assert_int_equal(a.rows, 1 + 1 + 3 + 4 + 1 + 2 + 1 + 1 + 1);
     assert_non_null(strstr(a.row[0], "inbox|{\"at\":500,\"id\":\"m1\""));
     assert_non_null(strstr(a.row[1], "state|{\"at\":900,\"state\":\"RECEIVED\"}"));
     WAIT(journal_trace("nothing", answer_row, answer_done, &a), CHELA_E_NOT_FOUND);
     WAIT(journal_usage(0, 5000, answer_row, answer_done, &a), CHELA_OK);
     assert_int_equal(a.rows, 1);
-    assert_string_equal(a.row[0], "0|agent:main:s|cli|demo|echo-1|2|20|10|0.5");
+    assert_string_equal(a.row[0], "0|agent:main:s|cli|me|demo|echo-1|2|0|1|0|20|10|6|0.5");
+    struct spent asked = {.session = "agent:main:s",
+                          .channel = "cli",
+                          .sender = "me",
+                          .model = "demo/echo-1",
+                          .usage = {.in = 1},
+                          .unpriced = true,
+                          .local = true};
+    WAIT(journal_spent(&asked, answer_done, &a), CHELA_OK); /* without a message */
+    WAIT(journal_usage(0, 5000, answer_row, answer_done, &a), CHELA_OK);
+    assert_string_equal(a.row[0], "0|agent:main:s|cli|me|demo|echo-1|2|0|1|0|21|10|6|0.5");
 }
 
 static void nothing_starts_twice(void **state)

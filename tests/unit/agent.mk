@@ -1,7 +1,7 @@
 # The agent: its tables and texts by themselves, and whole turns against fakes of what lies below (agent_fake.h).
 AGENT_FAKES = tests/unit/agent_fake.c tests/unit/agent_fake.h tests/unit/agent_fake_calls.c \
 	tests/unit/agent_fake_calls.h tests/unit/agent_fake_journal.c tests/unit/agent_fake_journal.h \
-	tests/unit/agent_fake_reads.c tests/unit/agent_world.h
+	tests/unit/agent_fake_reads.c tests/unit/agent_fake_spent.c tests/unit/agent_world.h
 AGENT_LIBS = core/libagent.a core/libbase.a sdk/wire/libwire.la sdk/support/libsupport.la $(JSONC_LIBS) $(CRYPTO_LIBS) \
 	$(MD4C_LIBS) $(PCRE2_LIBS) $(CMOCKA_LIBS)
 

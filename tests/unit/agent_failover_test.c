@@ -358,7 +358,8 @@ static void routing_can_be_explained_without_sending(void **state)
     (void)state;
     world_open();
     add_router("other/m2");
-    agent_route_explain("main", "hello", keep_explained, NULL);
+    agent_route_explain(&(struct agent_question){.session = "main", .text = "hello"},
+                        keep_explained, NULL);
     fake_run();
     assert_int_equal(world.request_count, 0);
     assert_non_null(strstr(explained, "\"facts\":{\"text\":\"hello\""));

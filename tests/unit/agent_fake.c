@@ -313,6 +313,26 @@ struct instance *instance_next(enum role role, struct instance *before)
     return NULL;
 }
 
+/* Nothing is inherited here: each value stands where it was set. */
+const char *settings_origin(const struct settings *s, const char *path)
+{
+    (void)s;
+    return path;
+}
+
+unsigned instance_keys(const struct instance *in)
+{
+    CLEANUP(freep) char *path = xprintf("providers.%s.keys", in->name);
+    int64_t n = settings_number(settings_now(), path);
+    return n > 1 ? (unsigned)n : 1;
+}
+
+bool instance_is_local(const struct instance *in)
+{
+    (void)in;
+    return false;
+}
+
 struct instance *instance_find(enum role role, const char *name)
 {
     for (struct instance *in = NULL; (in = instance_next(role, in));) {

@@ -48,6 +48,7 @@ static struct link open_calls = {&open_calls, &open_calls};
 static struct link said = {&said, &said};
 static fake_slot *slots[CHELA_FN_COUNT];
 static uint64_t last_call;
+unsigned fake_key;
 bool fake_cancel_ends = true;
 
 void fake_on(uint32_t fn, fake_slot *slot)
@@ -269,6 +270,12 @@ void call_answer(uint64_t id, struct chela_done *d)
 void call_answer_error(uint64_t id, uint32_t class, const char *text)
 {
     free(map_set_number(&answers, id, xprintf("%s %s", error_class_name(class), text)));
+}
+
+void call_set_key(uint64_t id, unsigned key)
+{
+    (void)id;
+    fake_key = key;
 }
 
 struct instance *call_instance(uint64_t id)

@@ -23,7 +23,7 @@
 
 /* Rows are JSON objects in arrays; it is a test's journal. */
 static struct json_object *sessions, *messages, *runs, *calls, *approvals, *chunks, *inbox,
-    *allowed, *states, *attempts, *kv;
+    *allowed, *states, *attempts, *kv, *decisions, *spending;
 static struct map blobs;
 static struct buf journal_log;
 static bool frozen;
@@ -32,11 +32,6 @@ static uint32_t fail_class;
 static struct journal_counts counts;
 
 static struct link queue = {&queue, &queue};
-
-struct journal_run {
-    char *session, *run;
-    bool failed;
-};
 
 struct fake_told *fake_tell(journal_fn *fn, void *owner)
 {
@@ -61,6 +56,10 @@ static void give_rows(struct fake_told *t)
             v[k].type = s ? CHELA_V_TEXT : CHELA_V_INT;
             v[k].s = chela_sn(s, length);
             v[k].i = chela_json_int_or(o, 0);
+            if (json_object_is_type(o, json_type_double)) {
+                v[k].type = CHELA_V_REAL;
+                v[k].d = json_object_get_double(o);
+            }
         }
         struct journal_row row = {n, v};
         t->row(t->owner, &row);
@@ -241,6 +240,8 @@ static void add_messages(struct journal_run *r, const struct journal_message *m,
         chela_json_put_int(o, "seq", (int64_t)m[i].seq);
         chela_json_put_text(o, "role", m[i].role);
         chela_json_put_text(o, "body", m[i].body);
+        if (m[i].spent)
+            journal_run_spent(r, m[i].spent);
         if (m[i].inbox) {
             put_state(inbox, "id", m[i].inbox, "consumed");
             chela_json_put_text(fake_row(inbox, "id", m[i].inbox), "run", r->run);
@@ -520,6 +521,11 @@ struct journal_counts journal_counts(void)
 
 /* ---- the tests' side ---- */
 
+bool fake_frozen(void)
+{
+    return frozen;
+}
+
 void fake_journal_freeze(bool on)
 {
     frozen = on;
@@ -529,9 +535,19 @@ static const struct {
     const char *name;
     struct json_object **rows;
 } tables[] = {
-    {"sessions", &sessions},   {"messages", &messages}, {"runs", &runs},   {"calls", &calls},
-    {"approvals", &approvals}, {"chunks", &chunks},     {"inbox", &inbox}, {"allowed", &allowed},
-    {"states", &states},       {"attempts", &attempts}, {"kv", &kv},
+    {"sessions", &sessions},
+    {"messages", &messages},
+    {"runs", &runs},
+    {"calls", &calls},
+    {"approvals", &approvals},
+    {"chunks", &chunks},
+    {"inbox", &inbox},
+    {"allowed", &allowed},
+    {"states", &states},
+    {"attempts", &attempts},
+    {"decisions", &decisions},
+    {"spent", &spending},
+    {"kv", &kv},
 };
 
 struct json_object *fake_table(const char *name)

@@ -12,6 +12,12 @@ void fake_journal_close(void);
 void fake_journal_freeze(bool on); /* commits say OK and store nothing */
 bool fake_journal_deliver(void);   /* calls back once; false if nothing waits */
 
+struct journal_run {
+    char *session, *run;
+    bool failed;
+};
+bool fake_frozen(void); /* commits say OK and store nothing */
+
 /* An answer that waits to be given. */
 struct fake_told {
     struct link link;

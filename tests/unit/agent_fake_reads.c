@@ -97,6 +97,7 @@ void journal_trace(const char *run, journal_row_fn *row, journal_fn *fn, void *o
     trace_rows(t, "attempt", fake_table("attempts"), run);
     trace_rows(t, "call", fake_table("calls"), run);
     trace_rows(t, "chunk", fake_table("chunks"), run);
+    trace_rows(t, "decision", fake_table("decisions"), run);
 }
 
 void journal_approvals(bool open_only, journal_row_fn *row, journal_fn *fn, void *owner)

@@ -382,12 +382,12 @@ static void secrets_are_filled_in(void **state)
     struct buf out = {0};
     struct error e;
     read_text("api_key = \"k-12345678\";");
-    assert_int_equal(options_fill(t.options, chela_s("Bearer ${secret:api_key}!"), &out, &e), 0);
+    assert_int_equal(options_fill(t.options, chela_s("Bearer ${secret:api_key}!"), 0, &out, &e), 0);
     assert_string_equal(buf_text(&out), "Bearer k-12345678!");
     assert_true(options_wants_secret(chela_s("x${secret:api_key}")));
     assert_false(options_wants_secret(chela_s("${HOME}")));
-    assert_int_equal(options_fill(t.options, chela_s("${secret:text}"), &out, &e), -1);
-    assert_int_equal(options_fill(t.options, chela_s("${secret:api_key"), &out, &e), -1);
+    assert_int_equal(options_fill(t.options, chela_s("${secret:text}"), 0, &out, &e), -1);
+    assert_int_equal(options_fill(t.options, chela_s("${secret:api_key"), 0, &out, &e), -1);
     buf_free(&out);
 }
 

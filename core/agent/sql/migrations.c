@@ -90,5 +90,19 @@ const struct sql_migration sql_migrations[] = {
              "CREATE TRIGGER note_gone AFTER DELETE ON note BEGIN"
              " INSERT INTO note_words(note_words,rowid,text) VALUES('delete',old.n,old.text);"
              " END"},
+    /* n rises; body: JSON of decisions.h */
+    {"decision", "CREATE TABLE decision(pk TEXT NOT NULL, run TEXT NOT NULL, n INTEGER NOT NULL,"
+                 " body TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(pk,run,n)) WITHOUT ROWID"},
+    /* the counters by sender, too; local: 0 or 1; cached is part of in */
+    {"spent", "CREATE TABLE spent(pk TEXT NOT NULL, day INTEGER NOT NULL, channel TEXT NOT NULL,"
+              " sender TEXT NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,"
+              " messages INTEGER NOT NULL, answers INTEGER NOT NULL, local INTEGER NOT NULL,"
+              " unpriced INTEGER NOT NULL, tokens_in INTEGER NOT NULL,"
+              " tokens_out INTEGER NOT NULL, tokens_cached INTEGER NOT NULL, cost REAL NOT NULL,"
+              " PRIMARY KEY(pk,day,channel,sender,provider,model)) WITHOUT ROWID;"
+              "CREATE INDEX spent_day ON spent(day);"
+              "INSERT INTO spent SELECT pk,day,channel,'',provider,model,messages,messages,0,0,"
+              "tokens_in,tokens_out,0,cost FROM usage;"
+              "DROP TABLE usage"},
 };
 const size_t sql_migration_count = sizeof sql_migrations / sizeof sql_migrations[0];

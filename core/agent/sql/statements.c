@@ -82,6 +82,11 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
                          "WHERE pk=$1 AND run=$2 AND n=$3"},
     [SQL_ATTEMPT_DROP] = {"attempt_drop", "W", "t", "", "DELETE FROM attempt WHERE pk=$1"},
 
+    /* ---- decisions about the model: session, run, a rising number, JSON, ms ---- */
+    [SQL_DECISION_PUT] = {"decision_put", "HW", "ttiti", "",
+                          "INSERT INTO decision(pk,run,n,body,at) VALUES($1,$2,$3,$4,$5)"},
+    [SQL_DECISION_DROP] = {"decision_drop", "W", "t", "", "DELETE FROM decision WHERE pk=$1"},
+
     /* ---- tool calls: session, run, id, name, arguments, hash, place in the batch, ms ---- */
     [SQL_CALL_PUT] = {"call_put", "HW", "ttttttii", "",
                       "INSERT INTO toolcall(pk,run,id,name,arguments,hash,n,state,at) "
@@ -177,21 +182,29 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
     [SQL_KV_LIST] = {"kv_list", "", "ttt", "tb",
                      "SELECT key,value FROM kv WHERE pk=$1 AND key>=$2 AND key<=$3 ORDER BY key"},
 
-    /* ---- usage: session, day, run (for the channel), provider, model, tokens, cost ---- */
+    /* ---- usage: session, day, channel, sender, provider, model, messages, answers, local,
+     * unpriced messages, tokens in, out, cached, cost ---- */
     [SQL_USAGE_ADD] = {"usage_add", "HW",
-                       "tit"
-                       "ttiir",
+                       "titttt"
+                       "iiiiiiir",
                        "",
-                       "INSERT INTO usage(pk,day,channel,provider,model,messages,tokens_in,"
-                       "tokens_out,cost) VALUES($1,$2,"
-                       "COALESCE((SELECT channel FROM inbox WHERE pk=$1 AND id=$3),''),"
-                       "$4,$5,1,$6,$7,$8) ON CONFLICT(pk,day,channel,provider,model) DO UPDATE SET "
-                       "messages=usage.messages+1,tokens_in=usage.tokens_in+excluded.tokens_in,"
-                       "tokens_out=usage.tokens_out+excluded.tokens_out,"
-                       "cost=usage.cost+excluded.cost"},
-    [SQL_USAGE] = {"usage", "X", "ii", "ittttiiir",
-                   "SELECT day,pk,channel,provider,model,messages,tokens_in,tokens_out,cost "
-                   "FROM usage WHERE day>=$1 AND day<=$2 ORDER BY day,pk"},
+                       "INSERT INTO spent(pk,day,channel,sender,provider,model,messages,answers,"
+                       "local,unpriced,tokens_in,tokens_out,tokens_cached,cost) VALUES($1,$2,$3,$4,"
+                       "$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) "
+                       "ON CONFLICT(pk,day,channel,sender,provider,model) DO UPDATE SET "
+                       "messages=spent.messages+excluded.messages,"
+                       "answers=spent.answers+excluded.answers,local=excluded.local,"
+                       "unpriced=spent.unpriced+excluded.unpriced,"
+                       "tokens_in=spent.tokens_in+excluded.tokens_in,"
+                       "tokens_out=spent.tokens_out+excluded.tokens_out,"
+                       "tokens_cached=spent.tokens_cached+excluded.tokens_cached,"
+                       "cost=spent.cost+excluded.cost"},
+    [SQL_USAGE] = {"usage", "X", "ii",
+                   "itttttii"
+                   "iiiiir",
+                   "SELECT day,pk,channel,sender,provider,model,messages,answers,local,unpriced,"
+                   "tokens_in,tokens_out,tokens_cached,cost "
+                   "FROM spent WHERE day>=$1 AND day<=$2 ORDER BY day,pk"},
 
     /* ---- what a crash left ---- */
     [SQL_RECOVER_INBOX] = {"recover_inbox", "X", "", "tttt",
@@ -225,6 +238,8 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
     [SQL_TRACE_APPROVAL] = {"trace_approval", "", "tt", "ittttittii",
                             "SELECT at,id,call,record,hash,expires,state,decided_by,decided,used "
                             "FROM approval WHERE pk=$1 AND run=$2 ORDER BY at"},
+    [SQL_TRACE_DECISION] = {"trace_decision", "", "tt", "it",
+                            "SELECT at,body FROM decision WHERE pk=$1 AND run=$2 ORDER BY n"},
     [SQL_TRACE_CHUNK] = {"trace_chunk", "", "tt", "iittitt",
                          "SELECT at,n,key,body,class,state,external FROM outbox "
                          "WHERE pk=$1 AND run=$2 ORDER BY n"},
