@@ -534,21 +534,19 @@ void fake_journal_freeze(bool on)
 static const struct {
     const char *name;
     struct json_object **rows;
-} tables[] = {
-    {"sessions", &sessions},
-    {"messages", &messages},
-    {"runs", &runs},
-    {"calls", &calls},
-    {"approvals", &approvals},
-    {"chunks", &chunks},
-    {"inbox", &inbox},
-    {"allowed", &allowed},
-    {"states", &states},
-    {"attempts", &attempts},
-    {"decisions", &decisions},
-    {"spent", &spending},
-    {"kv", &kv},
-};
+} tables[] = {{"sessions", &sessions},
+              {"messages", &messages},
+              {"runs", &runs},
+              {"calls", &calls},
+              {"approvals", &approvals},
+              {"chunks", &chunks},
+              {"inbox", &inbox},
+              {"allowed", &allowed},
+              {"states", &states},
+              {"attempts", &attempts},
+              {"decisions", &decisions},
+              {"spent", &spending},
+              {"kv", &kv}};
 
 struct json_object *fake_table(const char *name)
 {
