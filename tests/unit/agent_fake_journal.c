@@ -474,8 +474,6 @@ void journal_compaction(const char *session, uint64_t seq, const char *summary, 
     chela_json_put_int(s, "summarySeq", (int64_t)seq);
 }
 
-/* ---- allow-list, blobs, counts ---- */
-
 void journal_allow(const char *source, const char *kind, const char *by, uint64_t at,
                    journal_fn *fn, void *owner)
 {
@@ -518,8 +516,6 @@ struct journal_counts journal_counts(void)
 {
     return counts;
 }
-
-/* ---- the tests' side ---- */
 
 bool fake_frozen(void)
 {
