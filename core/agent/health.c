@@ -9,6 +9,7 @@
 
 #include <chela/base.h>
 
+#include "agent/agents.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -25,7 +26,7 @@ struct health {
 
 static struct map table;
 
-static const uint64_t ladder[] = {30000, 60000, 300000};
+static const uint64_t ladder[] = {1, 2, 10}; /* times models.cooldown */
 
 static struct health *of(const char *model)
 {
@@ -102,7 +103,8 @@ void health_bad(const char *model, uint32_t class, uint64_t retry_after_ms)
     default: health_neutral(model); return;
     }
     struct health *h = of(model);
-    uint64_t wait = ladder[h->step];
+    int64_t first = settings_number_or("models.cooldown", 30000);
+    uint64_t wait = ladder[h->step] * (uint64_t)(first > 0 ? first : 0);
     if (class == CHELA_E_QUOTA)
         wait = 600000;
     if (retry_after_ms > wait)

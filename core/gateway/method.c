@@ -16,7 +16,7 @@
 
 static const struct method *const tables[] = {methods_chat,     methods_sessions, methods_system,
                                               methods_approval, methods_chela,    methods_send,
-                                              methods_channels, methods_config, methods_route};
+                                              methods_channels, methods_config,   methods_route};
 
 enum { PLUGIN_METHOD_MS = 60000 };
 

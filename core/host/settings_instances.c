@@ -128,11 +128,12 @@ static struct settings_instance *add_instance(struct settings *s, const char *se
     return in;
 }
 
-/* What the router `rules` is told: routing.x, unless its own options say something. */
+/* What the routers are told: routing.x, unless its own options say something. */
 static void add_routing(const struct reading *r, const struct settings_type *type,
                         struct node *group)
 {
-    static const char *const shared[] = {"rules", "default", "fallback"};
+    static const char *const shared[] = {"rules", "default",        "fallback",     "primary",
+                                         "local", "always_primary", "always_local", "classes"};
     for (size_t i = 0; i < ARRAY_LENGTH(shared); i++) {
         const struct node *said = node_member(r->routing, shared[i]);
         if (said && !node_member(group, shared[i]) &&
@@ -146,7 +147,7 @@ static struct options *read_options(const struct reading *r, const char *section
                                     bool embedded, struct buf *errors)
 {
     CLEANUP(freep) char *prefix = xprintf("%s.%s", section, name);
-    if (strcmp(section, "routers") == 0 && strcmp(type->type, "rules") == 0 && r->routing)
+    if (strcmp(section, "routers") == 0 && r->routing)
         add_routing(r, type, group);
     struct options_request request = {.table = type->options,
                                       .stride = type->option_size,
@@ -283,14 +284,14 @@ static const char *section_of(const char *module, const char **ret_type)
 }
 
 /* Whether the configuration leaves room for the section's default of that type. Where one choice
- * replaces another (stores, providers, routers) a single enabled instance takes the room of all;
+ * replaces another (stores, providers) a single enabled instance takes the room of all; routers,
  * tools, channels, hooks and services add up. */
 static bool has_room(const struct node *instances, const char *section, const char *type,
                      const bool *enabled)
 {
     const struct node *group = node_member(instances, section);
     unsigned role = role_of(section);
-    bool replaces = role & (1u << ROLE_STORE | 1u << ROLE_PROVIDER | 1u << ROLE_ROUTER);
+    bool replaces = role & (1u << ROLE_STORE | 1u << ROLE_PROVIDER);
     for (unsigned i = 0; replaces && settings_sections[i]; i++)
         if (strcmp(settings_sections[i], section) == 0 && enabled[i])
             return false;
@@ -345,6 +346,8 @@ static void add_defaults(const struct reading *r, const struct node *instances, 
         if (!section || !is_word(module, "_"))
             buf_printf(r->errors, "%s: plugins.defaults: \"%s\" can't be a module's name\n",
                        options_origin(r->settings->core, path), module);
+        else if (strcmp(module, "router_llm") == 0 && !node_member(r->routing, "classes"))
+            continue; /* it has nothing to say */
         else if (has_room(instances, section, type, enabled))
             add_default(r, module);
     }

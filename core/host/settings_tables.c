@@ -118,6 +118,11 @@ static const struct chela_option rule_items[] = {
     P("regex", CHELA_LIST, NULL, "regular expressions (PCRE2), any of which selects it"),
     P("channels", CHELA_LIST, NULL, "only for messages of these channels"),
     P("agents", CHELA_LIST, NULL, "only for these agents"),
+    P("senders", CHELA_LIST, NULL, "only for messages of these senders"),
+    P("attachments", CHELA_LIST, NULL, "only with one of these: image, audio, video, file"),
+    P("hours", CHELA_STRING, NULL, "only at this time of the day: \"22-6\", local time"),
+    P("min_length", CHELA_INT, NULL, "only for texts of at least so many bytes"),
+    P("max_length", CHELA_INT, NULL, "only for texts of at most so many bytes"),
     P("min_context", CHELA_INT, NULL, "only if the prompt has at least so many tokens"),
     P("min_tool_calls", CHELA_INT, NULL, "only after so many tool calls in the session"),
     P("images", CHELA_BOOL, NULL, "only for prompts with images"),
@@ -236,6 +241,17 @@ const struct chela_option settings_core_table[] = {
 
     /* routing: the rules of the router `rules` */
     P_ITEMS("routing.rules", rule_items, "tried in order; the first that fits decides"),
+    REF("routing.primary", CHELA_REF, OPTION_PROJECT, "the strong model, of always_primary"),
+    REF("routing.local", CHELA_REF, OPTION_PROJECT, "the model on this machine, of always_local"),
+    P("routing.always_primary", CHELA_LIST, NULL,
+      "words that always go to routing.primary, before all rules"),
+    P("routing.always_local", CHELA_LIST, NULL,
+      "words that always go to routing.local, before all rules"),
+    REF("routing.classes.simple", CHELA_REF, OPTION_PROJECT,
+        "who answers what models.classifier calls simple (router `llm`)"),
+    REF("routing.classes.medium", CHELA_REF, OPTION_PROJECT, "... of medium difficulty"),
+    REF("routing.classes.complex", CHELA_REF, OPTION_PROJECT, "... complex"),
+    REF("routing.classes.reasoning", CHELA_REF, OPTION_PROJECT, "... what needs reasoning"),
     REF("routing.default", CHELA_REF, OPTION_PROJECT, "who answers when no rule fits"),
     REF("routing.fallback", CHELA_LIST, OPTION_PROJECT, "who answers when the chosen one can't"),
     N("routing.escalate.after", CHELA_INT, NULL,
@@ -250,6 +266,8 @@ const struct chela_option settings_core_table[] = {
     ITEMS("models.limits", limit_items,
           "what models may cost: beyond it a turn waits until a person says to continue"),
     CHOICE("models.on_error", failures, "next", "when a model can't answer"),
+    N("models.cooldown", CHELA_DURATION, "30s",
+      "how long a model or key rests after a failure; then twice, then ten times as long"),
     N("models.retries", CHELA_INT, "8", "most repetitions of a call that failed for a moment"),
     N("models.retry_window", CHELA_DURATION, "90s", "how long a call is repeated"),
 
@@ -291,7 +309,7 @@ const struct chela_option settings_core_table[] = {
     N("plugins.path", CHELA_LIST, NULL, "folders with plugins, before the installed one"),
     N("plugins.defaults", CHELA_LIST,
       "store_sqlite, provider_anthropic, provider_openai, provider_ollama, provider_demo, "
-      "router_rules, tool_files, tool_exec, channel_cli, channel_webchat",
+      "router_rules, router_llm, tool_files, tool_exec, channel_cli, channel_webchat",
       "modules whose types exist without configuration; those not installed are left out"),
 
     /* logging */
