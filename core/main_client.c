@@ -36,6 +36,7 @@ static const struct {
     {"route", cmd_route, "show which model would answer, and why"},
     {"models", cmd_models, "list the models"},
     {"mcp", cmd_mcp, "show MCP servers and call their tools, or be one"},
+    {"memory", cmd_memory, "search the notes that are remembered"},
     {"plugin", cmd_plugin, "list plugins, their options, or look into a file"},
     {"logs", cmd_logs, "show the gateway's log"},
     {"version", cmd_version, "show the version"},

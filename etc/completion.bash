@@ -17,7 +17,7 @@ _chela() {
         ;;
     chela)
         words=$(chela help --commands 2>/dev/null)
-        words=${words:-agent approvals channels chat config doctor gateway health help logs mcp message models pairing plugin reload route sessions skills status trace trust version}
+        words=${words:-agent approvals channels chat config doctor gateway health help logs mcp memory message models pairing plugin reload route sessions skills status trace trust version}
         ;;
     *)
         case ${COMP_WORDS[1]} in

@@ -33,7 +33,7 @@ struct section {
     struct instance *in;
     char *name, *text;
     int64_t order;
-    bool is_volatile;
+    bool is_volatile, is_memory;
 };
 
 struct assembly {
@@ -109,7 +109,7 @@ static void assemble(struct assembly *a)
         .session_text = a->p->transcript ? transcript_field(a->p->transcript, "instructions") : "",
         .extra = extra ? extra : "",
         .chat_type = j->message->chat_type};
-    struct buf stable = {0}, changing = {0};
+    struct buf stable = {0}, changing = {0}, memory = {0};
     instructions_base(&stable, &q);
     instructions_files(&stable, j->agent, a->workspace);
     if (a->section_count)
@@ -117,12 +117,17 @@ static void assemble(struct assembly *a)
     for (unsigned i = 0; i < a->section_count; i++) {
         const struct section *s = &a->sections[i];
         if (s->text && *s->text)
-            buf_printf(s->is_volatile ? &changing : &stable, "\n%s\n", s->text);
+            buf_printf(s->is_memory     ? &memory
+                       : s->is_volatile ? &changing
+                                        : &stable,
+                       "\n%s\n", s->text);
     }
     instructions_rest(&stable, &q);
     a->p->system = buf_take(&stable);
     buf_text(&changing);
     a->p->volatile_text = buf_take(&changing);
+    buf_text(&memory);
+    a->p->memory = buf_take(&memory);
     if (!hooks_any(CHELA_BEFORE_PROMPT)) {
         hand_over(a);
         return;
@@ -162,6 +167,7 @@ static void find_sections(struct assembly *a)
                 break;
             struct json_object *o = NULL;
             chela_json_parse(p->items[i].value.s, p->items[i].value.n, NULL, &o, NULL);
+            const char *place = chela_json_string(o, "place", NULL);
             a->sections = xrealloc(a->sections, (a->section_count + 1) * sizeof *a->sections);
             a->sections[a->section_count++] =
                 (struct section){a,
@@ -169,7 +175,8 @@ static void find_sections(struct assembly *a)
                                  xmemdup(p->items[i].name.s, p->items[i].name.n),
                                  NULL,
                                  chela_json_int(o, "order", 0),
-                                 chela_json_bool(o, "volatile", false)};
+                                 chela_json_bool(o, "volatile", false),
+                                 place && strcmp(place, "memory") == 0};
             json_object_put(o);
         }
         published_release(p);

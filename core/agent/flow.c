@@ -170,6 +170,7 @@ void prompt_free(struct prompt *p)
     free(p->system);
     transcript_release(p->transcript);
     toolplan_release(p->tools);
+    free(p->memory);
     free(p->volatile_text);
     free(p);
 }

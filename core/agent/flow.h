@@ -83,6 +83,7 @@ struct prompt {
     struct transcript *transcript; /* transcript.h: committed prefix and this job's own tail */
     unsigned first;                /* index of this turn's first message in it */
     struct tool_plan *tools;       /* toolplan.h: frozen */
+    char *memory;                  /* what is always remembered: told before the history */
     char *volatile_text;           /* behind the history: time, retrieved notes */
     uint64_t tokens;               /* estimate of the whole */
     unsigned images;

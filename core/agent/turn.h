@@ -95,7 +95,7 @@ struct turn_budget {
 struct turn_messages {
     struct chela_pair *pairs;
     unsigned count;
-    char *made[4];
+    char *made[5];
     unsigned made_count;
 };
 const char *turn_model(const struct turn *t); /* the present candidate */

@@ -53,6 +53,7 @@ struct turn_budget turn_budget(const struct turn *t)
     b.fixed = tokens_of(t->prompt->system, strlen(t->prompt->system)) +
               (t->no_tools ? 0 : t->prompt->tools->tokens) +
               tokens_of(x->summary, strlen(x->summary)) +
+              tokens_of(t->prompt->memory, strlen(t->prompt->memory)) +
               tokens_of(t->prompt->volatile_text, strlen(t->prompt->volatile_text));
     b.room = b.window > b.fixed + reserve ? b.window - b.fixed - reserve : 512;
     uint64_t history = (uint64_t)settings_number_or("session.history_tokens", 0);
@@ -132,15 +133,17 @@ static void put(struct turn_messages *s, const char *tag, const char *text)
 }
 
 /*
- * Summary, history, what changes from turn to turn just before the question, question, and what
- * followed it. If not even the newest turn fits, its question stays and what follows is cut.
+ * Memory, summary, history, what changes from turn to turn just before the question, question, and
+ * what followed it. If not even the newest turn fits, its question stays and what follows is cut.
  */
 struct turn_messages turn_messages(const struct turn *t)
 {
     const struct transcript *x = t->transcript;
     unsigned question = t->prompt->first < x->count ? t->prompt->first : x->count;
     struct turn_messages s = {0};
-    s.pairs = xcalloc((size_t)x->count - t->from + 6, sizeof *s.pairs);
+    s.pairs = xcalloc((size_t)x->count - t->from + 7, sizeof *s.pairs);
+    if (*t->prompt->memory)
+        put(&s, "memory", t->prompt->memory);
     if (*x->summary)
         put(&s, "summary_of_earlier_conversation", x->summary);
     if (t->from <= question) {

@@ -30,8 +30,9 @@ struct chela_command {
     struct chela_str name, arguments, session, agent, sender, channel;
 };
 
-/* A section of the system prompt (CHELA_PROMPTS: name, JSON {"order": n, "volatile": bool}).
- * done.text = its text, "" = none this time. A volatile one stands behind the history. */
+/* A section of the system prompt (CHELA_PROMPTS: name, JSON {"order": n, "volatile": bool,
+ * "place": "memory"}). done.text = its text, "" = none this time. A volatile one stands behind the
+ * history, just before the question; one with place "memory" in a message of its own before it. */
 struct chela_prompt {
     struct chela_head h;
     struct chela_str name, session, agent, workspace, text;

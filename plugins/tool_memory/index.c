@@ -1,0 +1,317 @@
+/*
+ * The index follows the notes on disk: what has changed since it was last looked at is read and
+ * split on a pool thread, a few files at a time, and replaced in the host's full-text index; a
+ * file's stamp is stored beside it, so that a restart reads nothing twice. Called by tool_memory.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/linkhash.h>
+
+#include "memory.h"
+
+enum { BATCH = 16, STORE_MS = 100 };
+
+struct waiter {
+    struct waiter *next;
+    index_fn *fn;
+    void *owner;
+};
+
+/* One pass over the disk. */
+struct pass {
+    struct memory *m;
+    char **roots;
+    size_t root_count;
+    struct note_list list;
+    size_t at;                 /* next of the list */
+    struct note *batch[BATCH]; /* being read */
+    struct note_parts parts[BATCH];
+    size_t batch_count, writes;
+};
+
+/* ---- places ---- */
+
+char *index_path(const char *workspace, const char *name)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", workspace, name) < 0)
+        abort();
+    return path;
+}
+
+void index_learn(struct memory *m, struct chela_str workspace)
+{
+    for (size_t i = 0; i < chela_json_length(m->workspaces); i++)
+        if (chela_str_is(workspace, chela_json_as_string(chela_json_at(m->workspaces, i), NULL)))
+            return;
+    if (workspace.n)
+        chela_json_push(m->workspaces, chela_json_new_string(workspace.s, (size_t)workspace.n));
+}
+
+static bool below(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+    return n && strncmp(path, folder, n) == 0 && (path[n] == '/' || folder[n - 1] == '/');
+}
+
+static const char *folder_at(struct memory *m, int64_t i)
+{
+    char name[40];
+    snprintf(name, sizeof name, "folders.%d", (int)i);
+    return chela_option_text(m->in, name).s;
+}
+
+bool index_visible(struct memory *m, const char *path, const char *workspace)
+{
+    int64_t count = chela_option_number(m->in, "folders");
+    if (below(path, workspace))
+        return true;
+    for (int64_t i = 0; i < count; i++)
+        if (below(path, folder_at(m, i)))
+            return true;
+    return false;
+}
+
+/* ---- a pass ---- */
+
+static void next_batch(struct pass *p);
+
+static void pass_free(struct pass *p)
+{
+    for (size_t i = 0; i < p->root_count; i++)
+        free(p->roots[i]);
+    free(p->roots);
+    notes_free(&p->list);
+    free(p);
+}
+
+static void pass_end(struct pass *p)
+{
+    struct memory *m = p->m;
+    struct waiter *w = m->waiters;
+    m->waiters = NULL;
+    m->running = false;
+    m->scanned_ms = m->in->host->local->ticks_ms(m->in);
+    pass_free(p);
+    while (w) {
+        struct waiter *next = w->next;
+        w->fn(m, w->owner);
+        free(w);
+        w = next;
+    }
+    if (m->again) {
+        m->again = false;
+        index_refresh(m, NULL, NULL);
+    }
+}
+
+static void stamped(struct memory *m, void *owner, const struct chela_done *d)
+{
+    (void)owner;
+    if (d->error != CHELA_OK)
+        chela_log(m->in, CHELA_WARN, "a note's stamp could not be stored");
+}
+
+static void keep_stamp(struct memory *m, const char *path, const char *stamp)
+{
+    char *key = NULL;
+    if (asprintf(&key, "f/%s", path) < 0)
+        abort();
+    CHELA_ARGS(chela_key, k, m->in->host->local->new_call(m->in));
+    k.h.tag = (uint64_t)(uintptr_t)op_new(stamped, NULL);
+    k.key = chela_s(key);
+    k.value = chela_s(stamp);
+    if (strlen(key) > 1000) /* longer than a key may be: read again after a restart */
+        free((void *)(uintptr_t)k.h.tag);
+    else if (stamp)
+        m->in->host->kv->put(m->in, &k);
+    else
+        m->in->host->kv->del(m->in, &k);
+    free(key);
+}
+
+static void written(struct memory *m, void *owner, const struct chela_done *d)
+{
+    struct pass *p = owner;
+    if (d->error != CHELA_OK)
+        chela_log(m->in, CHELA_WARN, "a note could not be indexed");
+    if (--p->writes == 0)
+        next_batch(p);
+}
+
+static void write_note(struct pass *p, const char *path, uint64_t at,
+                       const struct note_parts *parts)
+{
+    struct memory *m = p->m;
+    struct chela_pair *v = notes_need(calloc(parts ? parts->n + 1 : 1, sizeof *v));
+    CHELA_ARGS(chela_index, a, m->in->host->local->new_call(m->in));
+    a.h.tag = (uint64_t)(uintptr_t)op_new(written, p);
+    a.document = chela_s(path);
+    a.at = at;
+    for (size_t i = 0; parts && i < parts->n; i++)
+        v[i] = (struct chela_pair){chela_s(parts->v[i].name), chela_s(parts->v[i].text)};
+    a.parts.v = v;
+    a.parts.n = parts ? parts->n : 0;
+    p->writes++;
+    m->in->host->kv->index(m->in, &a);
+    free(v);
+}
+
+static void read_batch(struct chela_inst *in, void *arg)
+{
+    struct pass *p = arg;
+    (void)in;
+    for (size_t i = 0; i < p->batch_count; i++)
+        p->parts[i] = notes_parts(p->batch[i]->path);
+}
+
+static void batch_read(struct chela_inst *in, void *arg)
+{
+    struct pass *p = arg;
+    (void)in;
+    for (size_t i = 0; i < p->batch_count; i++) {
+        char stamp[32];
+        struct note *n = p->batch[i];
+        snprintf(stamp, sizeof stamp, "%llu", (unsigned long long)n->stamp);
+        write_note(p, n->path, n->time_ms, &p->parts[i]);
+        chela_json_put_text(p->m->known, n->path, stamp);
+        keep_stamp(p->m, n->path, stamp);
+        notes_parts_free(&p->parts[i]);
+    }
+}
+
+static bool has_changed(struct memory *m, const struct note *n)
+{
+    char stamp[32];
+    const char *known = chela_json_string(m->known, n->path, NULL);
+    snprintf(stamp, sizeof stamp, "%llu", (unsigned long long)n->stamp);
+    return !known || strcmp(known, stamp) != 0;
+}
+
+static void next_batch(struct pass *p)
+{
+    p->batch_count = 0;
+    while (p->at < p->list.n && p->batch_count < BATCH) {
+        struct note *n = &p->list.v[p->at++];
+        if (has_changed(p->m, n))
+            p->batch[p->batch_count++] = n;
+    }
+    if (p->batch_count)
+        p->m->in->host->local->work(p->m->in, read_batch, batch_read, p);
+    else
+        pass_end(p);
+}
+
+/* What was there and is no longer, goes. */
+static void drop_gone(struct pass *p)
+{
+    struct memory *m = p->m;
+    json_object *here = chela_json_new_object(), *gone = chela_json_new_array();
+    for (size_t i = 0; i < p->list.n; i++)
+        chela_json_put_bool(here, p->list.v[i].path, true);
+    json_object_object_foreach(m->known, path, stamp)
+    {
+        (void)stamp;
+        if (!chela_json_has(here, path))
+            chela_json_push(gone, chela_json_new_string(path, strlen(path)));
+    }
+    for (size_t i = 0; i < chela_json_length(gone); i++) {
+        const char *name = chela_json_as_string(chela_json_at(gone, i), NULL);
+        write_note(p, name, 0, NULL);
+        keep_stamp(m, name, NULL);
+        json_object_object_del(m->known, name);
+    }
+    json_object_put(here);
+    json_object_put(gone);
+}
+
+static void scan(struct chela_inst *in, void *arg)
+{
+    struct pass *p = arg;
+    (void)in;
+    for (size_t i = 0; i < p->root_count; i++)
+        notes_scan(&p->list, p->roots[i]);
+}
+
+static void scanned(struct chela_inst *in, void *arg)
+{
+    struct pass *p = arg;
+    (void)in;
+    drop_gone(p);
+    if (!p->writes)
+        next_batch(p);
+}
+
+static void add_root(struct pass *p, char *path)
+{
+    p->roots = notes_need(realloc(p->roots, (p->root_count + 1) * sizeof *p->roots));
+    p->roots[p->root_count++] = path;
+}
+
+void index_refresh(struct memory *m, index_fn *fn, void *owner)
+{
+    int64_t folders = chela_option_number(m->in, "folders");
+    if (fn) {
+        struct waiter *w = notes_need(calloc(1, sizeof *w));
+        *w = (struct waiter){m->waiters, fn, owner};
+        m->waiters = w;
+    }
+    if (m->running || !m->loaded) {
+        m->again = m->running && fn;
+        return;
+    }
+    m->running = true;
+    struct pass *p = notes_need(calloc(1, sizeof *p));
+    p->m = m;
+    for (size_t i = 0; i < chela_json_length(m->workspaces); i++) {
+        const char *w = chela_json_as_string(chela_json_at(m->workspaces, i), NULL);
+        add_root(p, index_path(w, "MEMORY.md"));
+        add_root(p, index_path(w, "memory"));
+    }
+    for (int64_t i = 0; i < folders; i++)
+        add_root(p, notes_need(strdup(folder_at(m, i))));
+    m->in->host->local->work(m->in, scan, scanned, p);
+}
+
+/* ---- what an earlier run has indexed ---- */
+
+static void stamp_row(struct memory *m, void *owner, const struct chela_rows *r)
+{
+    (void)owner;
+    for (uint64_t i = 0; i + 1 < r->values.n; i += 2) {
+        const struct chela_value *v = &r->values.v[i];
+        char *path = notes_need(strndup(v[0].s.s + 2, v[0].s.n > 2 ? (size_t)v[0].s.n - 2 : 0));
+        chela_json_put_string(m->known, path, v[1].s.s, (size_t)v[1].s.n);
+        free(path);
+    }
+}
+
+static void load_again(struct chela_inst *in, void *arg)
+{
+    (void)in;
+    index_load(arg);
+}
+
+static void loaded(struct memory *m, void *owner, const struct chela_done *d)
+{
+    (void)owner;
+    if (d->error != CHELA_OK) { /* the store is opened after the plugins */
+        m->load_timer = m->in->host->local->timer(m->in, STORE_MS, load_again, m);
+        return;
+    }
+    m->loaded = true;
+    index_refresh(m, NULL, NULL);
+}
+
+void index_load(struct memory *m)
+{
+    m->load_timer = 0;
+    struct op *op = op_new(loaded, NULL);
+    op->rows = stamp_row;
+    CHELA_ARGS(chela_key, k, m->in->host->local->new_call(m->in));
+    k.h.tag = (uint64_t)(uintptr_t)op;
+    k.key = chela_s("f/");
+    m->in->host->kv->list(m->in, &k);
+}
