@@ -49,7 +49,8 @@ clean-arch:
 .PHONY: clean-arch check-quick check-long check-arch lint bench check-abi print-arch-flags
 # for tests/arch, which compiles on its own
 ARCH_FLAGS = $(CHELA_CPPFLAGS) -I$(abs_builddir) $(JSONC_CFLAGS) $(CONFIG_CFLAGS) $(UV_CFLAGS) \
-	$(MICROHTTPD_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) $(MD4C_CFLAGS) $(PCRE2_CFLAGS)
+	$(MICROHTTPD_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS) $(MD4C_CFLAGS) $(PCRE2_CFLAGS) \
+	$(XML_CFLAGS) $(YAML_CFLAGS) $(VTERM_CFLAGS)
 print-arch-flags:
 	@echo '$(ARCH_FLAGS)'
 check-quick: all
