@@ -27,7 +27,6 @@ static const struct chela_pair options[] = {
 };
 
 static struct kit *k;
-static bool encoded;
 
 /* The newest open request must be this method's. */
 static const struct chela_http *asked(const char *method)
@@ -71,11 +70,10 @@ static uint64_t call_of(uint32_t fn)
 
 static int set_up(void **state)
 {
-    (void)state;
     k = kit_open(&(struct kit_setup){.plugin = &channel_telegram_LTX_chela_plugin,
                                      .options = options,
                                      .option_count = sizeof options / sizeof options[0],
-                                     .encoded = encoded});
+                                     .encoded = *state != NULL});
     assert_non_null(k);
     kit_start(k);
     for (int i = 0; i < 2; i++) /* its offset, its supergroups */
@@ -260,7 +258,7 @@ static void media_by_reference_comes_as_a_blob(void **state)
 
 int main(void)
 {
-#define BOT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define BOT_TEST(name) KIT_TWICE(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         BOT_TEST(pictures_go_as_an_album_other_files_by_themselves),
         BOT_TEST(what_went_out_before_a_failure_is_told),
@@ -270,7 +268,5 @@ int main(void)
         BOT_TEST(a_poll_that_hangs_or_is_refused_is_told_and_begun_again),
         BOT_TEST(media_by_reference_comes_as_a_blob),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    encoded = true;
-    return failed + cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

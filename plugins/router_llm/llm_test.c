@@ -13,7 +13,6 @@
 extern const struct chela_plugin router_llm_LTX_chela_plugin;
 
 static struct kit *k;
-static int encoded;
 
 static const struct chela_pair options[] = {
     {CHELA_LIT("classes.simple"), CHELA_LIT("ollama/qwen2.5:0.5b")},
@@ -33,8 +32,7 @@ static int set_up(void **state)
                           .name = "llm",
                           .options = options,
                           .option_count = sizeof options / sizeof options[0],
-                          .encoded = encoded != 0};
-    (void)state;
+                          .encoded = *state != NULL};
     k = kit_open(&s);
     return k ? 0 : -1;
 }
@@ -170,17 +168,14 @@ static void a_persons_choice_is_not_asked_about(void **state)
 
 int main(void)
 {
+#define LLM_TEST(name) KIT_TWICE(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_class_has_its_model, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_question_is_bound_by_a_schema_and_a_deadline, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(failure_leaves_it_to_the_others, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(long_contexts_and_many_tool_calls_raise_the_class, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(answers_are_kept_by_text_and_context, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_persons_choice_is_not_asked_about, set_up, tear_down),
+        LLM_TEST(each_class_has_its_model),
+        LLM_TEST(the_question_is_bound_by_a_schema_and_a_deadline),
+        LLM_TEST(failure_leaves_it_to_the_others),
+        LLM_TEST(long_contexts_and_many_tool_calls_raise_the_class),
+        LLM_TEST(answers_are_kept_by_text_and_context),
+        LLM_TEST(a_persons_choice_is_not_asked_about),
     };
-    int failed = cmocka_run_group_tests_name("in this process", tests, NULL, NULL);
-    encoded = 1;
-    return failed + cmocka_run_group_tests_name("through the encoder", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

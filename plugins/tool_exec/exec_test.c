@@ -504,11 +504,7 @@ static void an_admin_extends_the_risk_table_in_the_configuration(void **state)
     end();
 }
 
-#define BOTH(name)                                                                                 \
-    cmocka_unit_test_setup_teardown(name, set_up, tear_down),                                      \
-    {                                                                                              \
-#name " (encoded)", name, set_up, tear_down, workspace                                     \
-    }
+#define BOTH(name) KIT_TWICE(name, set_up, tear_down)
 
 int main(void)
 {

@@ -78,4 +78,12 @@ void kit_answer_error(struct kit *k, uint64_t call, uint32_t error, uint32_t htt
 /* Moves the clock and fires what is due, timers, posted and finished work. */
 void kit_advance(struct kit *k, uint64_t ms);
 
+/* A cmocka test twice, for the table of tests: directly and, with *state not NULL in set_up,
+ * through the encoder. */
+#define KIT_TWICE(test, set_up, tear_down)                                                         \
+    {#test, test, set_up, tear_down, NULL},                                                        \
+    {                                                                                              \
+#test " (encoded)", test, set_up, tear_down, (void *)(uintptr_t)1                          \
+    }
+
 #endif
