@@ -46,7 +46,7 @@ is "$(at "$second" '.messages[:2]')" "$(at "$first" '.messages')" "the prompt's 
 conversation "Messages" "type = \"anthropic\"; base_url = \"http://127.0.0.1:$mock_port\"; models = ( { name = \"mock-1\"; } );"
 is "$(at "$first" 'if .system then [.messages[].role] else "no system" end')" '["user"]' "system is taken out of the messages"
 is "$(at "$first" '.max_tokens')" 4096 "max_tokens is passed on"
-is "$(at "$first" '.tools[0] | keys | map(select(. != "cache_control"))')" '["description","input_schema","name"]' "tools have an input_schema"
+is "$(at "$first" '.tools[0] | keys | map(select(. != "cache_control" and . != "eager_input_streaming"))')" '["description","input_schema","name"]' "tools have an input_schema"
 is "$(at "$second" '[.messages[].role]')" '["user","assistant","user"]' "the result comes as a user message"
 is "$(at "$second" '[.messages[1].content[] | [.type, .name, .input]]')" \
     '[["tool_use","get_weather",{"city":"北京"}]]' "the call is a tool_use block"
