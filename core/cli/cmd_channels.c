@@ -60,13 +60,9 @@ static void print_channel(const char *name, json_object *c)
     fputc('\n', stdout);
 }
 
-static void print_channels(json_object *payload)
+static void print_failures(json_object *channel)
 {
-    json_object *channels = chela_json_object(payload, "channels");
-    json_object *failures = chela_json_array(payload, "deliveryFailures");
-    if (channels) {
-        json_object_object_foreach(channels, name, c) print_channel(name, c);
-    }
+    json_object *failures = chela_json_array(channel, "deliveryFailures");
     for (size_t i = 0; i < chela_json_length(failures); i++) {
         json_object *f = chela_json_at(failures, i);
         char age[32];
@@ -79,6 +75,19 @@ static void print_channels(json_object *payload)
                              ? "may not have arrived"
                              : "not delivered");
         output_line(output_field(f, "error", ""));
+    }
+}
+
+static void print_channels(json_object *payload)
+{
+    json_object *channels = chela_json_object(payload, "channels");
+    if (!channels)
+        return;
+    json_object_object_foreach(channels, name, c) print_channel(name, c);
+    json_object_object_foreach(channels, also, d)
+    {
+        (void)also;
+        print_failures(d);
     }
 }
 

@@ -44,10 +44,23 @@ static void add_state(struct instance *in, json_object *channel, json_object *ac
     published_release(p);
 }
 
+/* What could not be delivered on it, or may not have been. */
+static void add_failures(json_object *channel, const char *name, json_object *failures)
+{
+    json_object *own = chela_json_put_array(channel, "deliveryFailures");
+    for (size_t i = 0; i < chela_json_length(failures); i++) {
+        json_object *f = chela_json_at(failures, i);
+        const char *where = chela_json_string(f, "channel", NULL);
+        if (where && strcmp(where, name) == 0)
+            chela_json_push(own, json_object_get(f));
+    }
+}
+
 static json_object *status_of(const char *only)
 {
     json_object *o = health_channels(), *channels = chela_json_object(o, "channels"),
-                *accounts = chela_json_put_object(o, "channelAccounts");
+                *accounts = chela_json_put_object(o, "channelAccounts"),
+                *failures = agent_delivery_failures();
     for (struct instance *in = NULL; (in = instance_next(ROLE_CHANNEL, in));) {
         json_object *c = chela_json_object(channels, instance_name(in));
         if (only && *only && strcmp(only, instance_name(in)) != 0) {
@@ -57,10 +70,11 @@ static json_object *status_of(const char *only)
         chela_json_put_text(c, "type", instance_type(in));
         agent_channel_traffic(instance_name(in), c);
         add_state(in, c, accounts);
+        add_failures(c, instance_name(in), failures);
     }
+    json_object_put(failures);
     chela_json_put_int(o, "ts", (int64_t)clock_now_ms());
     chela_json_put_object(o, "channelDefaultAccountId");
-    chela_json_put(o, "deliveryFailures", agent_delivery_failures());
     return o;
 }
 

@@ -62,11 +62,20 @@ async function ask(method, params) {
     return frame.payload;
 }
 
+// One that must be refused here: what it is about does not exist.
+async function askInVain(method, params) {
+    const frame = await request(method, params);
+    asked.add(method);
+    refused += frame.ok ? 1 : 0;
+    console.log(frame.ok ? `${method} refused nothing` : `${method} ok: ${frame.error?.code}`);
+}
+
 await event('connect.challenge');
 const hello = (await request('connect', {
     minProtocol: 4, maxProtocol: 4, role: 'operator', caps: ['tool-events'], auth: { token },
     client: { id: 'gateway-client', version: '1.0', platform: 'linux', mode: 'backend' },
-    scopes: ['operator.admin', 'operator.read', 'operator.write', 'operator.approvals', 'operator.questions'],
+    scopes: ['operator.admin', 'operator.read', 'operator.write', 'operator.approvals', 'operator.questions',
+        'operator.pairing'],
 })).payload ?? fail('connect was refused');
 const { mainSessionKey: key, defaultAgentId: agentId } = hello.snapshot.sessionDefaults;
 
@@ -99,11 +108,22 @@ await ask('chela.plugins.options', { name: 'provider_demo' });
 await ask('chela.sessions.export', { key });
 await ask('chela.sessions.instructions', { key, text: 'Be brief.' });
 for (const method of ['health', 'status', 'system-presence', 'models.list', 'agents.list', 'channels.status', 'logs.tail',
-    'question.list', 'plugin.approval.list', 'chela.plugins.list', 'chela.doctor', 'chela.reload', 'chela.usage']) {
+    'question.list', 'plugin.approval.list', 'chela.plugins.list', 'chela.doctor', 'chela.reload', 'chela.usage',
+    'chela.pairing.list', 'config.get', 'config.schema', 'chela.config.options', 'chela.models']) {
     await ask(method, {});
 }
 await ask('commands.list', { agentId, scope: 'text', includeArgs: true });
 await ask('tools.catalog', { agentId });
+await ask('chela.search', { text: 'note' });
+await ask('chela.models.probe', { model: 'demo/demo' });
+await ask('webchat.render', { texts: ['**bold**'] });
+await askInVain('webchat.blob', { hash: '0'.repeat(64) });
+await askInVain('send', { channel: 'nowhere', to: 'nobody', message: 'x', idempotencyKey: 'key-3' });
+await askInVain('channels.login', { channel: 'nowhere' });
+await askInVain('channels.logout', { channel: 'nowhere' });
+await askInVain('chela.pairing.approve', { channel: 'nowhere', code: 'ABCDEFGH' });
+await askInVain('chela.pairing.revoke', { channel: 'nowhere', sender: 'nobody' });
+await askInVain('config.patch', { raw: '{}', baseHash: 'not-the-hash' });
 await ask('sessions.delete', { key });
 const left = hello.features.methods.filter((method) => !asked.has(method));
 const unknown = await request('no.such.method');
