@@ -27,9 +27,11 @@ static void fail(struct chela_inst *in, uint64_t call, const char *why)
 
 /* ---- the channel ---- */
 
+enum purpose { SUBMIT, RENDER, BLOB };
+
 /* What the call that ends with `done` was begun for; its tag. */
 struct waiting {
-    enum { SUBMIT, RENDER, BLOB } what;
+    enum purpose what;
     uint64_t call; /* the host's, to be ended */
     /* RENDER */
     unsigned count, left;
@@ -37,7 +39,7 @@ struct waiting {
     char **html;
 };
 
-static struct waiting *waiting_new(int what, uint64_t call)
+static struct waiting *waiting_new(enum purpose what, uint64_t call)
 {
     struct waiting *w = calloc(1, sizeof *w);
     if (!w)
