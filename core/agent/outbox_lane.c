@@ -102,12 +102,13 @@ static void lane_free(void *p)
     free(l);
 }
 
+/* owner: the lane's name, where it waits for this. */
 static void receipt_stored(void *owner, const struct error *e)
 {
     char *lane = owner;
     if (e)
         log_warning("outbox", "a receipt could not be stored: %s", e->text);
-    struct lane *l = *lane ? map_get(&lanes, lane) : NULL;
+    struct lane *l = lane ? map_get(&lanes, lane) : NULL;
     free(lane);
     if (l && l->storing) {
         l->storing = false;
@@ -135,7 +136,7 @@ static void settle(struct lane *l, const char *state, const char *external, uint
         bool wait = i->send_class == CHELA_SEND_NEITHER;
         l->storing = wait;
         journal_chunk_state(i->session, i->run, i->key, i->send_class, state, external,
-                            receipt_stored, xstrdup(wait ? l->name : ""));
+                            receipt_stored, wait ? xstrdup(l->name) : NULL);
     }
     item_free(i);
     pump(l);
