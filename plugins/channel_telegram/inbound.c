@@ -400,6 +400,8 @@ static void file_over(struct arrival *a, uint32_t error, uint64_t retry_after, c
     }
     if (error != CHELA_OK)
         chela_json_put_text(f, "reference", chela_json_string(f, "file_id", NULL));
+    if (error == CHELA_E_TOO_LONG) /* nobody need try again */
+        chela_json_put_text(f, "failed", "it is larger than media_limit");
     a->at++;
     go_on(a);
 }

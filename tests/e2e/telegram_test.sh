@@ -69,7 +69,7 @@ call '"sendMessage".*album seen' >/dev/null
 is "$(tail -n 1 "$tmp/requests" | grep -o 'image/jpeg;base64' | wc -l)" 3 "an album is one message"
 update '{"message":{"message_id":8,"date":1700000001,"from":{"id":1,"first_name":"P"},"chat":{"id":1,"type":"private"},
     "voice":{"file_id":"pic","file_unique_id":"v","duration":1,"mime_type":"audio/ogg","file_size":99999999},"caption":"mock: say too large"}}'
-like "$(call '"sendMessage".*voice.ogg')" 'attachment: voice.ogg .audio/ogg' "a file above the limit is only named"
+like "$(call '"(sendMessage|editMessageText)".*voice.ogg')" 'attachment: voice.ogg .audio/ogg' "a file above the limit is only named"
 
 # groups and topics
 group 20 5 'mock: say nobody asked'
