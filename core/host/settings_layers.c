@@ -352,4 +352,5 @@ void settings_paths(const struct settings_sources *sources, struct buf *out)
     struct layers l = {.settings = &nothing, .listing = out};
     add_all(&l, sources);
     free(nothing.project);
+    free(nothing.own_file);
 }
