@@ -7,73 +7,33 @@
 
 #include <string.h>
 
+#include "support/chat.h"
+
 const struct chela_naming request_naming = {.id_most = 9, .id_exact = true};
 
 /* ---- a message ---- */
 
-static void put_media(FILE *out, const struct chela_message *m, json_object *part)
+static void put_part(FILE *out, const struct chela_message *m, json_object *part)
 {
     struct chela_str bytes = chela_part_blob(m, part);
     const char *mime = chela_part_mime(part, "application/octet-stream"),
                *form = strncmp(mime, "image/", 6) == 0        ? "image_url"
                        : strcmp(mime, "application/pdf") == 0 ? "document_url"
                                                               : NULL;
-    if (bytes.s && form) {
+    if (chela_part_is(part, "text")) {
+        chela_chat_text(out, part);
+    } else if (bytes.s && form) {
         fprintf(out, "{\"type\":\"%s\",\"%s\":\"data:%s;base64,", form, form, mime);
         chela_write_base64(out, bytes.s, (size_t)bytes.n);
         fputs("\"}", out);
     } else {
-        fputs("{\"type\":\"text\",\"text\":", out);
-        chela_write_absent(out, part);
-        fputc('}', out);
+        chela_chat_absent(out, part);
     }
 }
 
 static void put_user(FILE *out, const struct chela_message *m)
 {
-    size_t parts = chela_json_length(m->content);
-    fputs("{\"role\":\"user\",\"content\":", out);
-    if (parts == 1 && chela_part_is(chela_json_at(m->content, 0), "text")) {
-        chela_write_member(out, "", chela_json_at(m->content, 0), "text");
-    } else {
-        for (size_t i = 0; i < parts; i++) {
-            json_object *part = chela_json_at(m->content, i);
-            fputc(i ? ',' : '[', out);
-            if (chela_part_is(part, "text")) {
-                chela_write_member(out, "{\"type\":\"text\",\"text\":", part, "text");
-                fputc('}', out);
-            } else {
-                put_media(out, m, part);
-            }
-        }
-        fputs(parts ? "]" : "\"\"", out);
-    }
-    fputc('}', out);
-}
-
-static void put_calls(FILE *out, const struct chela_message *m)
-{
-    bool first = true;
-    for (size_t i = 0; i < chela_json_length(m->content); i++) {
-        json_object *part = chela_json_at(m->content, i),
-                    *arguments = chela_json_object(part, "arguments");
-        char name[CHELA_NAME_SIZE], id[CHELA_NAME_SIZE];
-        size_t n = 2;
-        if (!chela_part_is(part, "toolCall"))
-            continue;
-        chela_part_wire_name(m, part, name);
-        chela_part_wire_id(m, part, id);
-        fprintf(out,
-                "%s{\"id\":\"%s\",\"type\":\"function\",\"function\":{\"name\":\"%s\","
-                "\"arguments\":",
-                first ? ",\"tool_calls\":[" : ",", id, name);
-        const char *text = arguments ? chela_json_text(arguments, &n) : "{}";
-        chela_write_string(out, text, n);
-        fputs("}}", out);
-        first = false;
-    }
-    if (!first)
-        fputc(']', out);
+    chela_chat_user(out, m, NULL, put_part);
 }
 
 /* Thinking of this provider goes back as a part of its own, in front. */
@@ -90,7 +50,7 @@ static void put_assistant(FILE *out, const struct chela_message *m)
     else
         fputs(thought ? "" : "\"\"", out);
     fputs(thought ? "]" : "", out);
-    put_calls(out, m);
+    chela_chat_calls(out, m, false);
     fputc('}', out);
 }
 
@@ -110,35 +70,10 @@ static void put_results(FILE *out, const struct chela_message *m)
 
 void request_message(FILE *out, const struct chela_message *m)
 {
-    if (m->role == CHELA_ROLE_ASSISTANT)
-        put_assistant(out, m);
-    else if (m->role == CHELA_ROLE_TOOL)
-        put_results(out, m);
-    else
-        put_user(out, m);
+    chela_write_by_role(out, m, put_user, put_assistant, put_results);
 }
 
 /* ---- the whole ---- */
-
-static void put_tools(FILE *out, const struct chela_begin *b, struct chela_names *names)
-{
-    bool first = true;
-    for (size_t i = 0; i < names->count; i++) {
-        struct chela_tool_spec tool;
-        if (!chela_tool_open(&tool, names, b, i))
-            continue;
-        fprintf(out, "%s{\"type\":\"function\",\"function\":{\"name\":\"%s\"",
-                first ? ",\"tools\":[" : ",", tool.name);
-        chela_write_member(out, ",\"description\":", tool.manifest, "description");
-        fputs(",\"parameters\":", out);
-        chela_write_json(out, tool.parameters);
-        fputs("}}", out);
-        chela_tool_close(&tool);
-        first = false;
-    }
-    if (!first)
-        fputc(']', out);
-}
 
 static void put_tool_choice(FILE *out, const char *choice)
 {
@@ -167,7 +102,7 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_names *n
     }
     chela_write_answered(out, b, b->system.n == 0, CHELA_NOTED);
     fputc(']', out);
-    put_tools(out, b, names);
+    chela_chat_tools(out, b, names);
     if (params->max_tokens > 0)
         fprintf(out, ",\"max_tokens\":%lld", (long long)params->max_tokens);
     if (params->temperature) {

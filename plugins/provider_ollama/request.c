@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "support/chat.h"
+
 const struct chela_naming request_naming = {.id_most = 64};
 
 /* ---- a message ---- */
@@ -86,35 +88,10 @@ static void put_results(FILE *out, const struct chela_message *m)
 
 void request_message(FILE *out, const struct chela_message *m)
 {
-    if (m->role == CHELA_ROLE_ASSISTANT)
-        put_assistant(out, m);
-    else if (m->role == CHELA_ROLE_TOOL)
-        put_results(out, m);
-    else
-        put_user(out, m);
+    chela_write_by_role(out, m, put_user, put_assistant, put_results);
 }
 
 /* ---- the whole ---- */
-
-static void put_tools(FILE *out, const struct chela_begin *b, struct chela_names *names)
-{
-    bool first = true;
-    for (size_t i = 0; i < names->count; i++) {
-        struct chela_tool_spec tool;
-        if (!chela_tool_open(&tool, names, b, i))
-            continue;
-        fprintf(out, "%s{\"type\":\"function\",\"function\":{\"name\":\"%s\"",
-                first ? ",\"tools\":[" : ",", tool.name);
-        chela_write_member(out, ",\"description\":", tool.manifest, "description");
-        fputs(",\"parameters\":", out);
-        chela_write_json(out, tool.parameters);
-        fputs("}}", out);
-        chela_tool_close(&tool);
-        first = false;
-    }
-    if (!first)
-        fputc(']', out);
-}
 
 static void put_params(FILE *out, const struct chela_begin *b, const struct chela_params *params,
                        const struct request_style *style)
@@ -155,7 +132,7 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_names *n
     }
     chela_write_messages(out, b, b->system.n == 0);
     fputc(']', out);
-    put_tools(out, b, names);
+    chela_chat_tools(out, b, names);
     put_params(out, b, params, style);
     if (style->keep_alive.n) {
         fputs(",\"keep_alive\":", out);

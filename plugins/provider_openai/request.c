@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/chat.h"
 #include "support/tool_schema.h"
 
 static const char *const reserved[] = {"multi_tool_use", "functions", NULL};
@@ -19,12 +20,6 @@ static const struct preset *preset(const struct chela_message *m)
 }
 
 /* ---- user ---- */
-
-static void put_text_part(FILE *out, json_object *part)
-{
-    chela_write_member(out, "{\"type\":\"text\",\"text\":", part, "text");
-    fputc('}', out);
-}
 
 static void put_image(FILE *out, json_object *part, struct chela_str bytes)
 {
@@ -38,7 +33,7 @@ static void put_user_part(FILE *out, const struct chela_message *m, json_object 
 {
     struct chela_str bytes = chela_part_blob(m, part);
     if (chela_part_is(part, "text")) {
-        put_text_part(out, part);
+        chela_chat_text(out, part);
     } else if (chela_part_is(part, "image") && bytes.s) {
         put_image(out, part, bytes);
     } else if (chela_part_is(part, "file") && bytes.s) {
@@ -50,9 +45,7 @@ static void put_user_part(FILE *out, const struct chela_message *m, json_object 
         chela_write_base64(out, bytes.s, (size_t)bytes.n);
         fputs("\"}}", out);
     } else {
-        fputs("{\"type\":\"text\",\"text\":", out);
-        chela_write_absent(out, part);
-        fputc('}', out);
+        chela_chat_absent(out, part);
     }
 }
 
@@ -79,51 +72,11 @@ static void put_user_string(FILE *out, const struct chela_message *m)
 
 static void put_user(FILE *out, const struct chela_message *m)
 {
-    size_t parts = chela_json_length(m->content);
-    fputs("{\"role\":\"user\",\"content\":", out);
-    if (parts == 1 && chela_part_is(chela_json_at(m->content, 0), "text")) {
-        chela_write_member(out, "", chela_json_at(m->content, 0), "text");
-    } else if (preset(m)->switches & STRING_CONTENT) {
-        put_user_string(out, m);
-    } else {
-        for (size_t i = 0; i < parts; i++) {
-            fputc(i ? ',' : '[', out);
-            put_user_part(out, m, chela_json_at(m->content, i));
-        }
-        fputs(parts ? "]" : "\"\"", out);
-    }
-    fputc('}', out);
+    chela_chat_user(out, m, preset(m)->switches & STRING_CONTENT ? put_user_string : NULL,
+                    put_user_part);
 }
 
 /* ---- assistant ---- */
-
-static void put_calls(FILE *out, const struct chela_message *m)
-{
-    bool first = true;
-    for (size_t i = 0; i < chela_json_length(m->content); i++) {
-        json_object *part = chela_json_at(m->content, i),
-                    *arguments = chela_json_object(part, "arguments");
-        char name[CHELA_NAME_SIZE], id[CHELA_NAME_SIZE];
-        size_t length = 2;
-        if (!chela_part_is(part, "toolCall"))
-            continue;
-        chela_part_wire_name(m, part, name);
-        chela_part_wire_id(m, part, id);
-        fprintf(out,
-                "%s{\"id\":\"%s\",\"type\":\"function\",\"function\":{\"name\":\"%s\","
-                "\"arguments\":",
-                first ? ",\"tool_calls\":[" : ",", id, name);
-        const char *text = arguments ? chela_json_text(arguments, &length) : "{}";
-        if (preset(m)->switches & OBJECT_ARGUMENTS)
-            fwrite(text, 1, length, out);
-        else
-            chela_write_string(out, text, length);
-        fputs("}}", out);
-        first = false;
-    }
-    if (!first)
-        fputc(']', out);
-}
 
 static void put_thinking_as_text(FILE *out, const struct chela_message *m)
 {
@@ -152,7 +105,7 @@ static void put_assistant(FILE *out, const struct chela_message *m)
         fputs(switches & NULL_CONTENT ? ",\"content\":null" : ",\"content\":\"\"", out);
     if (switches & REPLAYS_REASONING)
         chela_write_joined(out, ",\"reasoning_content\":", m, "thinking", true);
-    put_calls(out, m);
+    chela_chat_calls(out, m, switches & OBJECT_ARGUMENTS);
     fputc('}', out);
 }
 
@@ -199,12 +152,7 @@ static void put_results(FILE *out, const struct chela_message *m)
 
 void request_message(FILE *out, const struct chela_message *m)
 {
-    if (m->role == CHELA_ROLE_ASSISTANT)
-        put_assistant(out, m);
-    else if (m->role == CHELA_ROLE_TOOL)
-        put_results(out, m);
-    else
-        put_user(out, m);
+    chela_write_by_role(out, m, put_user, put_assistant, put_results);
 }
 
 /* ---- the whole ---- */

@@ -60,16 +60,13 @@ static void put_user(FILE *out, const struct chela_message *m)
 
 static void put_call(FILE *out, const struct chela_message *m, json_object *part)
 {
-    json_object *arguments = chela_json_object(part, "arguments");
     char name[CHELA_NAME_SIZE], id[CHELA_NAME_SIZE];
-    size_t n = 2;
     chela_part_wire_name(m, part, name);
     chela_part_wire_id(m, part, id);
     fprintf(out,
             "{\"type\":\"function_call\",\"call_id\":\"%s\",\"name\":\"%s\",\"arguments\":", id,
             name);
-    const char *text = arguments ? chela_json_text(arguments, &n) : "{}";
-    chela_write_string(out, text, n);
+    chela_write_arguments_string(out, part);
     fputc('}', out);
 }
 
@@ -162,12 +159,7 @@ static void put_results(FILE *out, const struct chela_message *m)
 
 void request_message(FILE *out, const struct chela_message *m)
 {
-    if (m->role == CHELA_ROLE_ASSISTANT)
-        put_assistant(out, m);
-    else if (m->role == CHELA_ROLE_TOOL)
-        put_results(out, m);
-    else
-        put_user(out, m);
+    chela_write_by_role(out, m, put_user, put_assistant, put_results);
 }
 
 /* ---- the whole ---- */

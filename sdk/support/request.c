@@ -232,6 +232,25 @@ void chela_write_arguments(FILE *out, json_object *part)
         fputs("{}", out);
 }
 
+void chela_write_arguments_string(FILE *out, json_object *part)
+{
+    json_object *arguments = chela_json_object(part, "arguments");
+    size_t n = 2;
+    const char *text = arguments ? chela_json_text(arguments, &n) : "{}";
+    chela_write_string(out, text, n);
+}
+
+void chela_write_by_role(FILE *out, const struct chela_message *m, chela_message_writer *user,
+                         chela_message_writer *assistant, chela_message_writer *results)
+{
+    if (m->role == CHELA_ROLE_ASSISTANT)
+        assistant(out, m);
+    else if (m->role == CHELA_ROLE_TOOL)
+        results(out, m);
+    else
+        user(out, m);
+}
+
 /* ---- the whole ---- */
 
 void chela_params_open(struct chela_params *p, const struct chela_begin *b)

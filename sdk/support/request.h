@@ -70,8 +70,12 @@ void chela_part_wire_name(const struct chela_message *m, json_object *part,
                           char out[CHELA_NAME_SIZE]);
 void chela_part_wire_id(const struct chela_message *m, json_object *part,
                         char out[CHELA_NAME_SIZE]);
-/* The arguments of a toolCall, never NULL; borrowed from the part. */
+/* The arguments of a toolCall: as an object, and as a string that holds it. */
 void chela_write_arguments(FILE *out, json_object *part);
+void chela_write_arguments_string(FILE *out, json_object *part);
+/* One of the three, by the message's role. */
+void chela_write_by_role(FILE *out, const struct chela_message *m, chela_message_writer *user,
+                         chela_message_writer *assistant, chela_message_writer *results);
 
 /* ---- the whole ---- */
 
