@@ -21,75 +21,50 @@ void *exec_allocate(size_t size)
 
 /* ---- the table ---- */
 
-static int add_file(FILE *out, const char *path, char *error, size_t size)
+static int add_lines(struct risk_table *table, const char *lines, size_t n, const char *from,
+                     char *error, size_t size)
 {
-    char piece[4096];
-    size_t n, total = 0;
+    char why[300];
+    if (risk_table_add(table, lines, n, why, sizeof why) == 0)
+        return 0;
+    snprintf(error, size, "%.500s: %s", from, why);
+    return -1;
+}
+
+static int add_file(struct risk_table *table, const char *path, char *error, size_t size)
+{
     FILE *file = fopen(path, "re");
     if (!file) {
         snprintf(error, size, "rules_file %.500s cannot be read: %s", path, strerror(errno));
         return -1;
     }
-    while (total <= LARGEST_RULES && (n = fread(piece, 1, sizeof piece, file)) > 0) {
-        fwrite(piece, 1, n, out);
-        total += n;
-    }
+    char *lines = exec_allocate(LARGEST_RULES + 1);
+    size_t n = fread(lines, 1, LARGEST_RULES + 1, file);
     fclose(file);
-    if (total > LARGEST_RULES) {
+    int r = -1;
+    if (n > LARGEST_RULES)
         snprintf(error, size, "rules_file %.500s is larger than 1 MiB", path);
-        return -1;
-    }
-    fputc('\n', out);
-    return 0;
-}
-
-static struct risk_table *read_lines(const char *lines, size_t n, const char *from, char *error,
-                                     size_t size)
-{
-    char why[300];
-    struct risk_table *table = risk_table_new(lines, n, why, sizeof why);
-    if (!table)
-        snprintf(error, size, "%.500s: %s", from, why);
-    return table;
+    else
+        r = add_lines(table, lines, n, path, error, size);
+    free(lines);
+    return r;
 }
 
 struct risk_table *judge_table(struct chela_inst *in, char *error, size_t size)
 {
-    char *lines = NULL, *path = strdup(chela_option_text(in, "rules_file").s);
-    size_t n = 0;
-    struct risk_table *table = NULL;
-    FILE *out = open_memstream(&lines, &n);
-    if (!out || !path)
-        abort();
-    if (*path && add_file(out, path, error, size) != 0) {
-        fclose(out);
-        goto end;
-    }
-    fflush(out);
-    if (*path && n > 0) { /* so that a mistake has the file's own line number */
-        risk_table_free(read_lines(lines, n, path, error, size));
-        if (*error) {
-            fclose(out);
-            goto end;
-        }
-    }
-    for (int64_t i = 0; i < chela_option_number(in, "rules"); i++) {
+    struct risk_table *table = risk_table_new(NULL, 0, NULL, 0);
+    const char *path = chela_option_text(in, "rules_file").s;
+    int r = *path ? add_file(table, path, error, size) : 0;
+    for (int64_t i = 0; i < chela_option_number(in, "rules") && r == 0; i++) {
         char name[64];
         snprintf(name, sizeof name, "rules.%lld", (long long)i);
         struct chela_str line = chela_option_text(in, name);
-        risk_table_free(read_lines(line.s, (size_t)line.n, name, error, size));
-        if (*error) {
-            fclose(out);
-            goto end;
-        }
-        fprintf(out, "%s\n", line.s);
+        r = add_lines(table, line.s, (size_t)line.n, name, error, size);
     }
-    fclose(out);
-    table = read_lines(lines ? lines : "", n, "rules", error, size);
-end:
-    free(lines);
-    free(path);
-    return table;
+    if (r == 0)
+        return table;
+    risk_table_free(table);
+    return NULL;
 }
 
 /* ---- a call ---- */

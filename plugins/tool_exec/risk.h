@@ -91,6 +91,9 @@ const char *risk_level_name(enum risk_level level); /* "low", "medium", "high" *
  * and a message in error, if a line makes no sense.
  */
 struct risk_table *risk_table_new(const char *lines, size_t length, char *error, size_t error_size);
+/* More lines, over those that it has. 0, or -1 and a message. */
+int risk_table_add(struct risk_table *table, const char *lines, size_t length, char *error,
+                   size_t error_size);
 void risk_table_free(struct risk_table *table);
 
 #endif
