@@ -149,15 +149,10 @@ static void render(struct chela_inst *in, const struct chela_render *r)
 static void embed(struct chela_inst *in, const struct chela_embed *e)
 {
     struct chela_headers h;
-    char *body = NULL, url[2048];
-    size_t n = 0;
-    FILE *out = chela_write_open(&body, &n);
-    chela_embed_write(out, e);
-    fclose(out);
+    char url[2048];
     snprintf(url, sizeof url, "%s/embeddings", preset_of(in).base_url);
     put_headers(in, &h);
-    chela_embed_post(in, e, url, body, n, &h);
-    free(body);
+    chela_embed_input(in, e, url, &h);
 }
 
 /* ---- answer ---- */

@@ -154,8 +154,12 @@ void chela_embed_post(struct chela_inst *in, const struct chela_embed *e, const 
     in->host->net->http(in, &a);
 }
 
-void chela_embed_write(FILE *out, const struct chela_embed *e)
+void chela_embed_input(struct chela_inst *in, const struct chela_embed *e, const char *url,
+                       const struct chela_headers *headers)
 {
+    char *body = NULL;
+    size_t length = 0;
+    FILE *out = chela_write_open(&body, &length);
     fputs("{\"model\":", out);
     chela_write_string(out, e->model.s, (size_t)e->model.n);
     fputs(",\"input\":[", out);
@@ -165,6 +169,9 @@ void chela_embed_write(FILE *out, const struct chela_embed *e)
         chela_write_string(out, e->texts.v[i].value.s, (size_t)e->texts.v[i].value.n);
     }
     fputs("]}", out);
+    fclose(out);
+    chela_embed_post(in, e, url, body, length, headers);
+    free(body);
 }
 
 void chela_embed_data(json_object *answer, json_object *list)

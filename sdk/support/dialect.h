@@ -55,8 +55,9 @@ void chela_dialect_fail(struct chela_stream *s, json_object *body,
 /* The `embed` slot: sends the request; the call ends by chela_dialect_done. */
 void chela_embed_post(struct chela_inst *in, const struct chela_embed *e, const char *url,
                       const char *body, size_t length, const struct chela_headers *headers);
-/* {"model":M,"input":[...]}, the form that most services take. */
-void chela_embed_write(FILE *out, const struct chela_embed *e);
+/* The same with {"model":M,"input":[...]}, the form that most services take. */
+void chela_embed_input(struct chela_inst *in, const struct chela_embed *e, const char *url,
+                       const struct chela_headers *headers);
 /* {"data":[{"embedding":[...]}]}, the form that most services give. */
 void chela_embed_data(json_object *answer, json_object *list);
 
