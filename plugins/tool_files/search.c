@@ -96,62 +96,51 @@ static void search_file(struct search *s, int folder, const char *name, const ch
     close(fd);
 }
 
-static int by_name(const void *a, const void *b)
+static void search_folder(struct search *s, int folder, const char *prefix, unsigned depth);
+
+static void search_entry(struct search *s, int folder, const char *prefix, const char *name,
+                         unsigned depth)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    struct stat st;
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s%s", prefix, name);
+    if (s->full || length <= 0 || (size_t)length + 2 >= sizeof path ||
+        fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    s->full = ++s->files > FILES_MOST;
+    if (S_ISDIR(st.st_mode) && depth < DEEPEST) {
+        int below = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        memcpy(path + length, "/", 2);
+        if (below >= 0) {
+            search_folder(s, below, path, depth + 1);
+            close(below);
+        }
+    } else if (S_ISREG(st.st_mode) && (!s->glob || glob_matches(s->glob, path))) {
+        search_file(s, folder, name, path);
+    }
 }
 
-static char **names_of(int folder, size_t *ret_count)
+static int is_searched(const struct dirent *e)
 {
-    char **names = NULL;
-    size_t n = 0;
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-            strcmp(e->d_name, ".git") == 0)
-            continue;
-        char **grown = realloc(names, (n + 1) * sizeof *names);
-        if (!grown)
-            abort();
-        names = grown;
-        names[n++] = strdup(e->d_name);
-    }
-    if (dir)
-        closedir(dir);
-    if (n)
-        qsort(names, n, sizeof *names, by_name);
-    *ret_count = n;
-    return names;
+    return strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+           strcmp(e->d_name, ".git") != 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
 }
 
 /* prefix: path of the folder below the workspace with a slash, or "". */
 static void search_folder(struct search *s, int folder, const char *prefix, unsigned depth)
 {
-    size_t n = 0;
-    char **names = names_of(folder, &n);
-    for (size_t i = 0; i < n; i++) {
-        struct stat st;
-        char path[PATH_MAX];
-        int length = snprintf(path, sizeof path, "%s%s", prefix, names[i]);
-        if (!s->full && length > 0 && (size_t)length + 2 < sizeof path &&
-            fstatat(folder, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0) {
-            s->full = s->full || ++s->files > FILES_MOST;
-            if (S_ISDIR(st.st_mode) && depth < DEEPEST) {
-                int below =
-                    openat(folder, names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                memcpy(path + length, "/", 2);
-                if (below >= 0) {
-                    search_folder(s, below, path, depth + 1);
-                    close(below);
-                }
-            } else if (S_ISREG(st.st_mode) && (!s->glob || glob_matches(s->glob, path))) {
-                search_file(s, folder, names[i], path);
-            }
-        }
-        free(names[i]);
+    struct dirent **entries = NULL;
+    int n = scandirat(folder, ".", &entries, is_searched, by_name);
+    for (int i = 0; i < n; i++) {
+        search_entry(s, folder, prefix, entries[i]->d_name, depth);
+        free(entries[i]);
     }
-    free(names);
+    free(entries);
 }
 
 static bool compile(struct search *s, const char *pattern)

@@ -52,32 +52,23 @@ static char *session_folder(const char *state, const char *session)
     return path;
 }
 
-static int newest_first(const void *a, const void *b)
+static int is_turn(const struct dirent *e)
 {
-    return strcmp(*(char *const *)b, *(char *const *)a);
+    return e->d_name[0] != '.';
 }
 
-/* Names of the turns' folders, newest first; free each and the list. */
-static char **turns(const char *folder, size_t *ret_count)
+static int newest_first(const struct dirent **a, const struct dirent **b)
 {
-    char **names = NULL;
-    size_t n = 0;
-    DIR *dir = opendir(folder);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        if (e->d_name[0] == '.')
-            continue;
-        char **grown = realloc(names, (n + 1) * sizeof *names);
-        if (!grown)
-            abort();
-        names = grown;
-        names[n++] = strdup(e->d_name);
-    }
-    if (dir)
-        closedir(dir);
-    if (n)
-        qsort(names, n, sizeof *names, newest_first);
-    *ret_count = n;
-    return names;
+    return strcmp((*b)->d_name, (*a)->d_name);
+}
+
+/* The turns' folders, newest first; free each and the list. Their number; none where there is no
+ * such folder. */
+static int turns(const char *folder, struct dirent ***ret)
+{
+    *ret = NULL;
+    int n = scandir(folder, ret, is_turn, newest_first);
+    return n > 0 ? n : 0;
 }
 
 static void remove_turn(const char *folder, const char *name)
@@ -98,23 +89,24 @@ char *undo_folder(const char *state, const char *session, const char *run,
                   unsigned long long now_ms)
 {
     char *path = NULL, *suffix = NULL, *folder = session_folder(state, session);
-    size_t n = 0, length = 0;
+    size_t length = 0;
+    struct dirent **kept;
     FILE *out = open_memstream(&suffix, &length);
     if (!out)
         abort();
     put_name(out, run);
     fclose(out);
-    char **names = turns(folder, &n);
-    for (size_t i = 0; i < n; i++) {
-        const char *dash = strchr(names[i], '-');
+    int n = turns(folder, &kept);
+    for (int i = 0; i < n; i++) {
+        const char *name = kept[i]->d_name, *dash = strchr(name, '-');
         if (!path && dash && strcmp(dash + 1, suffix) == 0 &&
-            asprintf(&path, "%s/%s", folder, names[i]) < 0)
+            asprintf(&path, "%s/%s", folder, name) < 0)
             abort();
         if (i >= KEPT)
-            remove_turn(folder, names[i]);
-        free(names[i]);
+            remove_turn(folder, name);
+        free(kept[i]);
     }
-    free(names);
+    free(kept);
     if (!path && asprintf(&path, "%s/%015llu-%s", folder, now_ms, suffix) < 0)
         abort();
     free(suffix);
@@ -382,8 +374,9 @@ static bool is_first(json_object *list, size_t at)
 char *undo_run(const char *state, const char *session, bool force)
 {
     char *text = NULL, *folder = session_folder(state, session), path[PATH_MAX];
-    size_t n = 0, count = 0;
-    char **names = turns(folder, &count);
+    size_t n = 0;
+    struct dirent **kept;
+    int count = turns(folder, &kept);
     FILE *out = open_memstream(&text, &n);
     if (!out)
         abort();
@@ -393,7 +386,7 @@ char *undo_run(const char *state, const char *session, bool force)
               out);
     } else {
         bool all = true;
-        snprintf(path, sizeof path, "%s/%s", folder, names[0]);
+        snprintf(path, sizeof path, "%s/%s", folder, kept[0]->d_name);
         json_object *list = read_list(path);
         fputs("Taken back, the changes of the last turn that changed files:\n", out);
         for (size_t i = chela_json_length(list); i-- > 0;)
@@ -401,12 +394,12 @@ char *undo_run(const char *state, const char *session, bool force)
                 all = undo_one(list, chela_json_at(list, i), path, force, out) && all;
         json_object_put(list);
         if (all)
-            remove_turn(folder, names[0]);
+            remove_turn(folder, kept[0]->d_name);
     }
     fclose(out);
-    for (size_t i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
+    for (int i = 0; i < count; i++)
+        free(kept[i]);
+    free(kept);
     free(folder);
     return text;
 }
