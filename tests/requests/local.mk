@@ -1,6 +1,6 @@
 # The requests of each provider, and the matrix of histories (request_test.c).
 EXTRA_DIST += tests/requests/golden
-REQUEST_SOURCES = tests/requests/request_test.c sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
+REQUEST_SOURCES = tests/requests/request_test.c tests/streams/recording.c tests/streams/recording.h sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
 
 plugin_tests += tests/requests/request_deepseek tests/requests/request_anthropic \
 	tests/requests/request_openai \

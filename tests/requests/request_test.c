@@ -21,6 +21,7 @@
 
 #include "kit.h"
 #include "support/json.h"
+#include "tests/streams/recording.h"
 
 #define JOIN(a, b)         a##b
 #define DESCRIPTOR(module) JOIN(module, _LTX_chela_plugin)
@@ -190,21 +191,6 @@ static const struct maker *maker_of(const char *name)
 
 /* ---- golden ---- */
 
-static char *slurp(const char *path)
-{
-    FILE *f = fopen(path, "re");
-    char *text = NULL;
-    size_t n = 0;
-    if (!f)
-        return NULL;
-    FILE *out = open_memstream(&text, &n);
-    for (int c; (c = fgetc(f)) != EOF;)
-        fputc(c, out);
-    fclose(out);
-    fclose(f);
-    return text;
-}
-
 static void compare(json_object *o, const char *what)
 {
     char path[1024];
@@ -219,7 +205,8 @@ static void compare(json_object *o, const char *what)
         fprintf(f, "%s\n", got);
         fclose(f);
     }
-    char *wanted = slurp(path);
+    size_t length;
+    char *wanted = recording_read(path, &length);
     if (!wanted)
         fail_msg("%s is missing", path);
     wanted[strlen(wanted) - 1] = '\0'; /* the last newline */
