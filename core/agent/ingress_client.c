@@ -6,6 +6,7 @@
 #include <json-c/linkhash.h>
 #include <stdlib.h>
 #include <string.h>
+#include <support/base64.h>
 #include <support/json.h>
 #include <wire/functions.h>
 
@@ -176,38 +177,14 @@ static void hand_over(struct waiting *w)
 
 /* ---- attachments ---- */
 
-static int digit(char c)
+/* NULL if it is no base64. */
+static char *bytes_of(const char *text, size_t length, size_t *ret_n)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *p = c ? strchr(digits, c) : NULL;
-    if (p)
-        return (int)(p - digits);
-    return c == '-' ? 62 : c == '_' ? 63 : -1;
-}
-
-/* Standard and URL alphabets, with or without padding; NULL if it is neither. */
-static char *base64(const char *text, size_t n, size_t *ret_n)
-{
-    while (n && text[n - 1] == '=')
-        n--;
-    char *out = xmalloc(n / 4 * 3 + 4);
-    uint32_t bits = 0;
-    unsigned have = 0;
-    *ret_n = 0;
-    for (size_t i = 0; i < n; i++) {
-        int d = digit(text[i]);
-        if (d < 0) {
-            free(out);
-            return NULL;
-        }
-        bits = bits << 6 | (uint32_t)d;
-        have += 6;
-        if (have >= 8) {
-            have -= 8;
-            out[(*ret_n)++] = (char)(bits >> have & 0xff);
-        }
-    }
-    return out;
+    char *bytes = xmalloc(CHELA_BASE64_BYTES(length));
+    if (chela_base64_decode(text, length, true, bytes, ret_n))
+        return bytes;
+    free(bytes);
+    return NULL;
 }
 
 static void start_later(void *arg)
@@ -239,7 +216,7 @@ static void store_media(struct waiting *w, struct json_object *media)
         const char *mime = chela_json_string(o, "mime", NULL);
         size_t length = 0, n = 0;
         const char *content = chela_json_string(o, "content", &length);
-        char *data = content ? base64(content, length, &n) : NULL;
+        char *data = content ? bytes_of(content, length, &n) : NULL;
         if (!data) {
             error_set(&w->error, CHELA_E_ARGS, "attachment \"%s\" has no base64 content",
                       name ? name : "?");

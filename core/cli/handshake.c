@@ -10,6 +10,7 @@
 
 #include "base/id.h"
 #include "cli/clean.h"
+#include "support/base64.h"
 
 static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
@@ -67,27 +68,11 @@ static void sha1(const unsigned char *text, size_t length, unsigned char out[20]
     }
 }
 
-static void base64(const unsigned char *bytes, size_t length, char *out)
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < length; i += 3) {
-        size_t left = length - i;
-        uint32_t group = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-                         (left > 2 ? bytes[i + 2] : 0);
-        *out++ = letters[group >> 18];
-        *out++ = letters[group >> 12 & 63];
-        *out++ = left > 1 ? letters[group >> 6 & 63] : '=';
-        *out++ = left > 2 ? letters[group & 63] : '=';
-    }
-    *out = '\0';
-}
-
 void handshake_key(char key[HANDSHAKE_KEY_SIZE])
 {
     unsigned char random[16];
     id_bytes(random, sizeof random);
-    base64(random, sizeof random, key);
+    chela_base64_encode(random, sizeof random, key);
 }
 
 void handshake_accept(const char *key, char accept[HANDSHAKE_ACCEPT_SIZE])
@@ -97,7 +82,7 @@ void handshake_accept(const char *key, char accept[HANDSHAKE_ACCEPT_SIZE])
     memcpy(text, key, length);
     memcpy(text + length, guid, sizeof guid - 1);
     sha1(text, length + sizeof guid - 1, digest);
-    base64(digest, sizeof digest, accept);
+    chela_base64_encode(digest, sizeof digest, accept);
 }
 
 void handshake_request(struct buf *out, const char *host, const char *key)

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "gateway/api.h"
 #include "host/call.h"
+#include "support/base64.h"
 #include "support/json.h"
 #include "wire/functions.h"
 
@@ -33,10 +34,9 @@ static void gone(void *arg, struct server_request *r)
 /* OpenAI's own SDK asks for little-endian floats in base64. */
 static char *floats_base64(json_object *vector)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     size_t n = chela_json_length(vector) * 4;
-    unsigned char *bytes = xcalloc(n + 3, 1);
-    struct buf out = {0};
+    unsigned char *bytes = xmalloc(n + 1);
+    char *text = xmalloc(CHELA_BASE64_TEXT(n));
     for (size_t i = 0; i < n / 4; i++) {
         float f = (float)chela_json_double_or(chela_json_at(vector, i), 0);
         uint32_t bits;
@@ -44,14 +44,9 @@ static char *floats_base64(json_object *vector)
         for (unsigned k = 0; k < 4; k++)
             bytes[4 * i + k] = (unsigned char)(bits >> 8 * k);
     }
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t v = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 | bytes[i + 2];
-        for (unsigned k = 0; k < 4; k++)
-            buf_char(&out, i + k > n ? '=' : digits[v >> (18 - 6 * k) & 63]);
-    }
+    chela_base64_encode(bytes, n, text);
     free(bytes);
-    buf_text(&out);
-    return buf_take(&out);
+    return text;
 }
 
 static void answer(struct embedding *w, json_object *vectors)

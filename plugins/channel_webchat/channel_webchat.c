@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "channel_webchat.h"
+#include "support/base64.h"
 #include "support/json.h"
 
 static const struct chela_option options[] = {
@@ -182,20 +183,12 @@ static bool rendered(struct chela_inst *in, struct waiting *w, const struct chel
 
 static void blob_came(struct chela_inst *in, uint64_t call, const struct chela_done *d)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *p = (const unsigned char *)d->text.s;
-    size_t n = (size_t)d->text.n, at = 0;
-    char *text = malloc(n / 3 * 4 + 5);
+    char *text = malloc(CHELA_BASE64_TEXT((size_t)d->text.n));
     if (!text)
         abort();
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
-                     (i + 2 < n ? p[i + 2] : 0);
-        for (unsigned k = 0; k < 4; k++)
-            text[at++] = i + k > n ? '=' : digits[v >> (18 - 6 * k) & 63];
-    }
+    size_t n = chela_base64_encode(d->text.s, (size_t)d->text.n, text);
     json_object *o = chela_json_new_object();
-    chela_json_put_string(o, "base64", text, at);
+    chela_json_put_string(o, "base64", text, n);
     free(text);
     answer_json(in, call, o);
 }

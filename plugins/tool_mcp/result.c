@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/base64.h"
+
 enum { IMAGES_MOST = 16, BLOB_MOST = 20 << 20 };
 
 /* A result whose images are being stored. */
@@ -48,31 +50,6 @@ static void finish(struct result *r)
 
 /* ---- images ---- */
 
-static unsigned char *base64(const char *text, size_t n, size_t *ret)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    unsigned char *out = need(malloc(n / 4 * 3 + 4));
-    uint32_t bits = 0;
-    unsigned have = 0;
-    *ret = 0;
-    while (n && text[n - 1] == '=')
-        n--;
-    for (size_t i = 0; i < n; i++) {
-        const char *d = text[i] ? strchr(digits, text[i]) : NULL;
-        if (!d) {
-            free(out);
-            return NULL;
-        }
-        bits = bits << 6 | (uint32_t)(d - digits);
-        have += 6;
-        if (have >= 8) {
-            have -= 8;
-            out[(*ret)++] = (unsigned char)(bits >> have & 0xff);
-        }
-    }
-    return out;
-}
-
 struct image {
     struct result *result;
     char *mime;
@@ -99,9 +76,11 @@ static bool put_image(struct result *r, const char *data, size_t n, const char *
     size_t length;
     if (r->left > IMAGES_MOST || n > BLOB_MOST)
         return false;
-    unsigned char *bytes = base64(data, n, &length);
-    if (!bytes)
+    unsigned char *bytes = need(malloc(CHELA_BASE64_BYTES(n)));
+    if (!chela_base64_decode(data, n, false, bytes, &length)) {
+        free(bytes);
         return false;
+    }
     struct image *i = need(calloc(1, sizeof *i));
     i->result = r;
     i->mime = need(strdup(mime));

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/base64.h"
+
 static void *take(size_t size)
 {
     void *p = calloc(1, size ? size : 1);
@@ -49,15 +51,11 @@ void chela_write_member(FILE *out, const char *before, json_object *object, cons
 
 void chela_write_base64(FILE *out, const void *data, size_t length)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *p = data;
-    for (size_t i = 0; i < length; i += 3) {
-        size_t left = length - i;
-        uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
-                     (left > 2 ? p[i + 2] : 0u);
-        char four[4] = {digits[v >> 18], digits[v >> 12 & 63], left > 1 ? digits[v >> 6 & 63] : '=',
-                        left > 2 ? digits[v & 63] : '='};
-        fwrite(four, 1, sizeof four, out);
+    enum { PIECE = 3 * 1024 };
+    char text[CHELA_BASE64_TEXT(PIECE)];
+    for (size_t at = 0; at < length; at += PIECE) {
+        size_t n = length - at < PIECE ? length - at : PIECE;
+        fwrite(text, 1, chela_base64_encode((const char *)data + at, n, text), out);
     }
 }
 
