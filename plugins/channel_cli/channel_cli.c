@@ -6,6 +6,8 @@
  */
 #include <chela/chela.h>
 
+#include "support/client.h"
+
 static const struct chela_option options[] = {
     {"sender", CHELA_STRING, 0, "owner", "what the person at the terminal is called", NULL},
     {NULL, 0, 0, NULL, NULL, NULL},
@@ -16,38 +18,12 @@ enum { WINDOW_MS = 24 * 3600 * 1000 };
 /* A typed message whose submit is under way; h.tag of the submit is the client call. */
 static void client(struct chela_inst *in, const struct chela_client_message *m)
 {
-    CHELA_ARGS(chela_submit, s, in->host->local->new_call(in));
-    s.h.tag = m->h.call;
-    s.h.flags = CHELA_OWNER;
-    s.kind = chela_s("message");
-    s.event = m->key;
-    s.at = in->host->local->now_ms(in) / 1000;
-    s.chat_type = CHELA_DIRECT;
-    s.chat = m->session;
-    s.sender = chela_option_text(in, "sender");
-    s.session = m->session;
-    s.text = m->text;
-    s.media = m->media;
-    s.extra = m->extra;
-    in->host->chat->submit(in, &s);
+    chela_client_submit(in, m, m->h.call);
 }
 
 static void done(struct chela_inst *in, const struct chela_done *d)
 {
-    CHELA_ARGS(chela_done, answer, d->h.tag);
-    answer.h.flags = d->h.flags;
-    answer.error = d->error;
-    answer.retry_after_ms = d->retry_after_ms;
-    answer.text = d->text;
-    answer.extra = d->extra;
-    in->host->answer->done(in, &answer);
-}
-
-static void send(struct chela_inst *in, const struct chela_send *s)
-{
-    CHELA_ARGS(chela_done, d, s->h.call);
-    d.text = s->key;
-    in->host->answer->done(in, &d);
+    chela_end_as(in, d->h.tag, d);
 }
 
 static const struct chela_channel channel = {
@@ -57,7 +33,7 @@ static const struct chela_channel channel = {
     .unit = CHELA_UNIT_BYTES,
     .key_window_ms = WINDOW_MS,
     .platform = "terminal",
-    .send = send,
+    .send = chela_client_sent,
     .client = client,
 };
 

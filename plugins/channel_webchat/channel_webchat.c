@@ -12,6 +12,7 @@
 
 #include "channel_webchat.h"
 #include "support/base64.h"
+#include "support/client.h"
 #include "support/json.h"
 
 static const struct chela_option options[] = {
@@ -57,27 +58,7 @@ static uint64_t tag_of(struct waiting *w)
 
 static void client(struct chela_inst *in, const struct chela_client_message *m)
 {
-    CHELA_ARGS(chela_submit, s, in->host->local->new_call(in));
-    s.h.tag = tag_of(waiting_new(SUBMIT, m->h.call));
-    s.h.flags = CHELA_OWNER; /* the gateway has checked the page's secret */
-    s.kind = chela_s("message");
-    s.event = m->key;
-    s.at = in->host->local->now_ms(in) / 1000;
-    s.chat_type = CHELA_DIRECT;
-    s.chat = m->session;
-    s.sender = chela_option_text(in, "sender");
-    s.session = m->session;
-    s.text = m->text;
-    s.media = m->media;
-    s.extra = m->extra;
-    in->host->chat->submit(in, &s);
-}
-
-static void sent(struct chela_inst *in, const struct chela_send *s)
-{
-    CHELA_ARGS(chela_done, d, s->h.call);
-    d.text = s->key; /* the page gets the gateway's events; there is nothing else to do */
-    in->host->answer->done(in, &d);
+    chela_client_submit(in, m, tag_of(waiting_new(SUBMIT, m->h.call)));
 }
 
 /* ---- methods ---- */
@@ -201,17 +182,10 @@ static void done(struct chela_inst *in, const struct chela_done *d)
             free(w);
         return;
     }
-    if (w->what == BLOB && d->error == CHELA_OK) {
+    if (w->what == BLOB && d->error == CHELA_OK)
         blob_came(in, w->call, d);
-    } else {
-        CHELA_ARGS(chela_done, answer, w->call);
-        answer.h.flags = d->h.flags;
-        answer.error = d->error;
-        answer.retry_after_ms = d->retry_after_ms;
-        answer.text = d->text;
-        answer.extra = d->extra;
-        in->host->answer->done(in, &answer);
-    }
+    else
+        chela_end_as(in, w->call, d);
     free(w);
 }
 
@@ -235,7 +209,7 @@ static const struct chela_channel channel = {
     .unit = CHELA_UNIT_BYTES,
     .key_window_ms = WINDOW_MS,
     .platform = "web",
-    .send = sent,
+    .send = chela_client_sent,
     .client = client,
 };
 
