@@ -159,9 +159,13 @@ void stream_text(struct stream *s, struct chela_str text)
     struct run *r = runs_find(s->run);
     if (!r)
         return;
-    if (s->round && r->text.n == s->round) { /* first text of a later call */
-        buf_puts(&r->text, "\n\n");
-        buf_puts(&s->held, "\n\n");
+    if (s->round &&
+        r->text.n == s->round) { /* first text of a later call: a paragraph of its own */
+        const char *end = r->text.p + r->text.n, *blank = "\n\n";
+        for (size_t i = 1; i <= 2 && i <= r->text.n && end[-(ptrdiff_t)i] == '\n'; i++)
+            blank++;
+        buf_puts(&r->text, blank);
+        buf_puts(&s->held, blank);
     }
     buf_str(&r->text, text);
     buf_str(&s->held, text);

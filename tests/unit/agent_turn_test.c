@@ -126,6 +126,22 @@ static void what_cannot_be_a_message_is_refused(void **state)
     world_close();
 }
 
+static void texts_of_a_turn_are_parted_by_one_blank_line(void **state)
+{
+    static const char *const ends[] = {"before", "before\n", "before\n\n"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(ends); i++) {
+        world_open();
+        world_tool("get_weather", LOW ",\"reads_only\":true");
+        world_script((struct script){.text = ends[i],
+                                     .calls = {{"a", "get_weather", "{\"city\":\"x\"}", false}}});
+        world_script((struct script){.text = "after"});
+        world_say("r1", "go");
+        assert_string_equal(world.sent, "before\n\nafter\n");
+        world_close();
+    }
+}
+
 static void no_reply_is_kept_silent(void **state)
 {
     (void)state;
@@ -492,6 +508,7 @@ static void whoever_waits_gets_the_result(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_of_a_turn_are_parted_by_one_blank_line),
         cmocka_unit_test(a_plain_turn_has_two_barriers_and_answers),
         cmocka_unit_test(chunks_cost_no_barrier_and_few_frames),
         cmocka_unit_test(the_weather_example_has_the_arrays_as_drawn),
