@@ -263,28 +263,36 @@ static void agent_started(void *owner, const struct error *e)
     }
 }
 
-static void journal_opened(void *owner, const struct error *e)
-{
-    if (e)
-        fail("the store cannot be used", e, 1);
-    else
-        agent_start(agent_started, owner);
-}
-
 static void instances_started(void *arg, const struct error *e)
 {
-    struct instance *store = instance_next(ROLE_STORE, NULL);
-    struct error none;
-    if (!e && !store) {
-        error_set(&none, CHELA_E_ARGS,
-                  "no store is configured, so nothing could be kept; enable store_sqlite");
-        e = &none;
-    }
     if (e)
         fail("the gateway cannot start", e, EXIT_CONFIG);
     else
-        journal_open(store, strcmp(settings_text(settings_now(), "durability"), "process") != 0,
-                     journal_opened, arg);
+        agent_start(agent_started, arg);
+}
+
+static void journal_opened(void *owner, const struct error *e)
+{
+    (void)owner;
+    if (e)
+        fail("the store cannot be used", e, 1);
+    else
+        registry_go_on();
+}
+
+/* Before any other plugin starts, so that each finds what it has kept. */
+static void stores_started(void *arg)
+{
+    struct instance *store = instance_next(ROLE_STORE, NULL);
+    struct error e;
+    if (!store) {
+        error_set(&e, CHELA_E_ARGS,
+                  "no store is configured, so nothing could be kept; enable store_sqlite");
+        fail("the gateway cannot start", &e, EXIT_CONFIG);
+        return;
+    }
+    journal_open(store, strcmp(settings_text(settings_now(), "durability"), "process") != 0,
+                 journal_opened, arg);
 }
 
 /* Without its store the gateway could accept nothing and end nothing; what was committed is safe,
@@ -358,7 +366,7 @@ static int run(void)
         log_error("gateway", "%s", e.text);
         daemon_state.status = e.class == CHELA_E_ARGS ? EXIT_CONFIG : 1;
     } else {
-        registry_start(instances_started, NULL);
+        registry_start(stores_started, instances_started, NULL);
         isolate_describe_later(true);
         loop_run();
         remove_address();

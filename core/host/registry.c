@@ -23,6 +23,7 @@ enum { GRACE_MS = 3000, RETRY_FIRST_MS = 2000, RETRY_MOST_MS = 300000 };
 
 static struct {
     registry_done *done;
+    registry_stores_fn *stores; /* to be told; NULL: it was, or need not be */
     void *arg;
     bool busy, ending, failed;
     bool starting, stopping, but_stores;
@@ -271,6 +272,12 @@ static unsigned start_all_of(enum role role)
 static void start_role(void)
 {
     while (work.role < ROLE_COUNT) {
+        registry_stores_fn *stores = work.role > ROLE_STORE ? work.stores : NULL;
+        if (stores) {
+            work.stores = NULL;
+            stores(work.arg);
+            return;
+        }
         enum role role = work.role++;
         work.waiting += start_all_of(role);
         bool wait = role == ROLE_STORE || role == ROLE_SERVICE || role == ROLE_CHANNEL;
@@ -281,6 +288,12 @@ static void start_role(void)
         return;
     }
     registry_end(NULL);
+}
+
+void registry_go_on(void)
+{
+    if (work.starting)
+        start_role();
 }
 
 static void opened(struct instance *in, const struct error *e)
@@ -306,7 +319,7 @@ static void nothing_to_open(void *unused)
     start_role();
 }
 
-void registry_start(registry_done *done, void *arg)
+void registry_start(registry_stores_fn *stores, registry_done *done, void *arg)
 {
     const struct settings_instance *s;
     struct error e;
@@ -316,6 +329,7 @@ void registry_start(registry_done *done, void *arg)
     call_on_stuck(got_stuck);
     isolate_on_end(process_ended);
     work.starting = true;
+    work.stores = stores;
     work.waiting = 1; /* until all are begun */
     for (size_t i = 0; (s = settings_instance(settings_now(), i)); i++) {
         struct instance *in = registry_add(s);

@@ -13,15 +13,20 @@
 /* `e` NULL: it went well. Never called before the function has returned. */
 typedef void registry_done(void *arg, const struct error *e);
 
+/* The stores have started; the others wait for registry_go_on. */
+typedef void registry_stores_fn(void *arg);
+
 /*
- * Opens all instances of settings_now(), then starts them: the stores, then hooks, providers,
- * routers, tools and services at the same time, then channels. Done when all have started or
- * failed, or 3 s after the last that made it wait began (they go on starting meanwhile).
- * An error: one that is configured could not be opened, or a store could not be started; then
- * nothing is left running. Another one that fails later is in INSTANCE_FAILED with its reason, and
- * tried again.
+ * Opens all instances of settings_now(), then starts them: the stores, then (behind `stores`,
+ * if it isn't NULL) hooks, providers, routers, tools and services at the same time, then channels.
+ * Done when all have started or failed, or 3 s after the last that made it wait began (they go on
+ * starting meanwhile). An error: one that is configured could not be opened, or a store could not
+ * be started; then nothing is left running. Another one that fails later is in INSTANCE_FAILED with
+ * its reason, and tried again.
  */
-void registry_start(registry_done *done, void *arg);
+void registry_start(registry_stores_fn *stores, registry_done *done, void *arg);
+/* Nothing happens if the start has been ended meanwhile. */
+void registry_go_on(void);
 /* Stops all, channels first, stores last. `but_stores`: leave these, for what is still to be
  * written; call it again without. */
 void registry_stop(bool but_stores, registry_done *done, void *arg);

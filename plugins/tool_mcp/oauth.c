@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { EARLY_MS = 30000, STORE_MS = 100 };
+enum { EARLY_MS = 30000 };
 
 static struct oauth *oauth_of(struct server *s)
 {
@@ -178,25 +178,12 @@ struct loading {
     void *owner;
 };
 
-static void load_again(struct chela_inst *in, void *arg)
-{
-    struct loading *l = arg;
-    struct server *s = l->server;
-    (void)in;
-    s->state_timer = 0;
-    oauth_load(s, l->fn, l->owner);
-    free(l);
-}
-
 static void loaded(struct io *io, const struct chela_done *d)
 {
     struct loading *l = io->owner;
-    if (d->error != CHELA_OK && d->error != CHELA_E_NOT_FOUND && !io->mcp->closing) {
-        /* the store is opened after the plugins */
-        l->server->state_timer =
-            io->mcp->in->host->local->timer(io->mcp->in, STORE_MS, load_again, l);
-        return;
-    }
+    if (d->error != CHELA_OK && d->error != CHELA_E_NOT_FOUND)
+        mcp_log(io->mcp, CHELA_WARN, "%s: the kept login cannot be read: %.*s", l->server->name,
+                (int)d->text.n, d->text.s ? d->text.s : "");
     struct oauth *o = oauth_of(l->server);
     json_object *v = NULL;
     if (d->error == CHELA_OK &&

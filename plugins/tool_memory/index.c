@@ -11,7 +11,7 @@
 
 #include "memory.h"
 
-enum { BATCH = 16, STORE_MS = 100 };
+enum { BATCH = 16 };
 
 struct waiter {
     struct waiter *next;
@@ -288,18 +288,16 @@ static void stamp_row(struct memory *m, void *owner, const struct chela_rows *r)
     }
 }
 
-static void load_again(struct chela_inst *in, void *arg)
-{
-    (void)in;
-    index_load(arg);
-}
-
 static void loaded(struct memory *m, void *owner, const struct chela_done *d)
 {
     (void)owner;
-    if (d->error != CHELA_OK) { /* the store is opened after the plugins */
-        m->load_timer = m->in->host->local->timer(m->in, STORE_MS, load_again, m);
-        return;
+    if (d->error != CHELA_OK) {
+        char *line = NULL;
+        if (asprintf(&line, "what is indexed cannot be read, all notes are indexed anew: %.*s",
+                     (int)d->text.n, d->text.s ? d->text.s : "") < 0)
+            abort();
+        chela_log(m->in, CHELA_WARN, line);
+        free(line);
     }
     m->loaded = true;
     index_refresh(m, NULL, NULL);
@@ -307,7 +305,6 @@ static void loaded(struct memory *m, void *owner, const struct chela_done *d)
 
 void index_load(struct memory *m)
 {
-    m->load_timer = 0;
     struct op *op = op_new(loaded, NULL);
     op->rows = stamp_row;
     CHELA_ARGS(chela_key, k, m->in->host->local->new_call(m->in));

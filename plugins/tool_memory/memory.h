@@ -28,7 +28,7 @@ struct memory {
     json_object *workspaces; /* array */
     bool loaded, running, again;
     struct waiter *waiters;
-    uint64_t scanned_ms, load_timer;
+    uint64_t scanned_ms;
 };
 
 struct op *op_new(void (*done)(struct memory *, void *, const struct chela_done *), void *owner);

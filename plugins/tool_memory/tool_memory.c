@@ -307,7 +307,6 @@ static int32_t open_it(struct chela_inst *in)
 static void close_it(struct chela_inst *in)
 {
     struct memory *m = in->self;
-    in->host->local->timer_stop(in, m->load_timer);
     json_object_put(m->known);
     json_object_put(m->workspaces);
     free(m);

@@ -138,10 +138,12 @@ control 'fail?method=sendMessage' '{"hold":true}'
 message 70 1 'mock: say held answer'
 call '"sendMessage".*held answer' >/dev/null
 stop_gateway KILL
+before=$(wc -l <"$tmp/calls")
 start_gateway
 wait_for_line "$tmp/gateway.log" 'delivery unknown' >/dev/null
 message 71 1 'mock: say next one'
 call '"sendMessage".*next one' >/dev/null
+like "$(tail -n "+$((before + 1))" "$tmp/calls" | grep -m 1 '"getUpdates"')" '"offset":[1-9]' "polling goes on where it was before"
 is "$(grep -c '"sendMessage".*held answer' "$tmp/calls")" 1 "killed between send and receipt: not sent a second time, and said so"
 stop_gateway
 is "$status" 0 "the gateway ends well"

@@ -126,7 +126,7 @@ static bool start(const char *tools, const char *more)
     assert_non_null(s);
     settings_use(s);
     t.done = false;
-    registry_start(note_done, NULL);
+    registry_start(NULL, note_done, NULL);
     assert_false(t.done); /* never before it has returned */
     wait_done();
     return !t.failed;
@@ -175,6 +175,30 @@ static void instances_are_opened_and_started(void **state)
     assert_null(instance_find(ROLE_PROVIDER, "a"));
     assert_string_equal(buf_text(&t.changes), "a open\nlife open\na starting\nlife starting\n"
                                               "a running\nlife running\n");
+}
+
+static void note_stores(void *arg)
+{
+    (void)arg;
+    buf_puts(&t.changes, "stores\n");
+}
+
+static void the_others_wait_until_the_stores_are_open(void **state)
+{
+    (void)state;
+    settings_use(configure("a : { type = \"life\"; };", ""));
+    registry_start(note_stores, note_done, NULL);
+    while (!strstr(buf_text(&t.changes), "stores\n"))
+        loop_turn(false);
+    for (unsigned i = 0; i < 10; i++)
+        loop_turn(false);
+    assert_false(t.done);
+    assert_null(strstr(buf_text(&t.changes), "a starting"));
+    registry_go_on();
+    wait_done();
+    assert_false(t.failed);
+    assert_non_null(strstr(buf_text(&t.changes), "a running"));
+    registry_go_on(); /* too late: nothing */
 }
 
 static void what_can_not_be_opened_stops_the_start_with_its_reason(void **state)
@@ -240,7 +264,7 @@ static void one_that_hangs_does_not_hold_up_the_others(void **state)
     (void)state;
     settings_use(
         configure("a : { type = \"life\"; mode = \"hangs\"; }; b : { type = \"life\"; };", ""));
-    registry_start(note_done, NULL);
+    registry_start(NULL, note_done, NULL);
     for (int i = 0; i < 20; i++)
         loop_turn(false);
     assert_false(t.done);
@@ -439,6 +463,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(instances_are_opened_and_started),
+        TEST(the_others_wait_until_the_stores_are_open),
         TEST(what_can_not_be_opened_stops_the_start_with_its_reason),
         TEST(a_plugin_that_is_not_there_is_a_mistake_with_the_nearest_name),
         TEST(a_start_that_fails_is_tried_again),
