@@ -8,6 +8,8 @@
 #include <chela/answer.h>
 
 /*
+ * Open from the plugin's start on.
+ *
  *   get   done.text = value (bytes), or CHELA_E_NOT_FOUND
  *   put   done = stored; flags CHELA_DURABLE: on disk before done
  *   del   done
