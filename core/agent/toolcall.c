@@ -176,6 +176,11 @@ static void judge(struct call *c)
     struct batch *b = c->batch;
     const char *bound[] = {c->name, c->arguments, c->tool->hash, c->binding ? c->binding : ""};
     digest_strings(c->hash, bound, ARRAY_LENGTH(bound));
+    const char *why = "";
+    if (!toolplan_allows(*b->plan, c->tool, b->provider, &why)) {
+        call_fail(c, "Not run: %s.", why);
+        return;
+    }
     struct policy_verdict v = policy_call(b->agent, c->tool, c->risk);
     CLEANUP(freep) char *source = source_of(b);
     const char *kind = v.always ? c->kind : NULL;
@@ -310,7 +315,7 @@ static const struct call_ops prepare_ops = {NULL, prepared};
 
 static void prepare(struct call *c)
 {
-    const struct chela_tool *slots = instance_iface(c->tool->instance)->tool;
+    const struct chela_tool *slots = c->tool->core ? NULL : instance_iface(c->tool->instance)->tool;
     c->risk = c->tool->risk;
     c->reads_only = c->tool->reads_only;
     if (!slots || !slots->prepare) {
@@ -350,7 +355,7 @@ void call_begin_flow(struct call *c)
         call_fail(c, "%s", c->wrong);
     else if (!c->tool)
         call_fail(c, "Tool not found: %s", c->name);
-    else if (!c->tool->instance)
+    else if (!c->tool->instance && !c->tool->core)
         call_hand_over(c);
     else if (c->found == CALL_EXECUTING && !c->tool->repeatable && !c->tool->reads_only)
         call_fail(c, "Interrupted by a restart while it ran: the outcome is unknown. It was not "

@@ -41,7 +41,7 @@ struct call {
 };
 
 struct batch {
-    char *run, *session, *agent, *workspace, *source;
+    char *run, *session, *agent, *workspace, *source, *provider;
     const struct message *message;
     struct tool_plan **plan;
     struct journal_run *journal;

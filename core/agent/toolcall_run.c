@@ -14,6 +14,7 @@
 #include "agent/schema.h"
 #include "agent/stream.h"
 #include "agent/toolcall_private.h"
+#include "agent/toolsearch.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -228,8 +229,19 @@ static void run_done(void *owner, uint64_t call, const struct chela_done *d,
 
 static const struct call_ops run_ops = {progress, run_done};
 
+/* The core's own tool: done at once. */
+static void run_core(struct call *c)
+{
+    c->text = toolsearch_run(c->batch->plan, c->arguments);
+    finish_run(c);
+}
+
 void call_run(struct call *c)
 {
+    if (c->tool->core) {
+        run_core(c);
+        return;
+    }
     uint64_t timeout = (uint64_t)settings_number_or("tools.timeout", 1800000);
     CHELA_ARGS(chela_tool_run, a, 0);
     a.timeout_ms = timeout;

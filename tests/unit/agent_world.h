@@ -42,7 +42,7 @@ struct script {
 enum { SCRIPTS = 40, REQUESTS = 60, OPEN = 16 };
 
 static struct {
-    struct instance *channel, *mock, *other, *kit;
+    struct instance *channel, *mock, *other, *kit, *other_kit;
     struct script scripts[SCRIPTS];
     unsigned script_count, script_next;
     char *requests[REQUESTS]; /* JSON of each begin */
@@ -219,6 +219,7 @@ static inline void world_open(void)
     world.other = fake_instance("other", ROLE_PROVIDER, &iface);
     iface = (struct chela_iface){.tool = &tool};
     world.kit = fake_instance("kit", ROLE_TOOL, &iface);
+    world.other_kit = fake_instance("other_kit", ROLE_TOOL, &iface);
     fake_publish(world.mock, CHELA_MODELS, "m1",
                  "{\"context\":100000,\"tools\":true,\"aliases\":[\"first\"]}");
     fake_publish(world.other, CHELA_MODELS, "m2", "{\"context\":100000,\"tools\":true}");
