@@ -20,6 +20,7 @@
 #include "agent/schema.h"
 #include "agent/stream.h"
 #include "agent/toolcall_private.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "host/call.h"
@@ -111,6 +112,7 @@ static void decided(void *owner, const char *id, const char *decision, const str
 {
     struct call *c = owner;
     c->asking = false;
+    c->waited = clock_ticks_ms() - c->asked;
     batch_waits(c->batch, -1);
     if (e) {
         c->batch->failed = true;
@@ -161,6 +163,7 @@ static void ask_person(struct call *c, const char *kind, const char *source)
                                  .extra = c->extra,
                                  .message = b->message};
     call_move(c, CALL_APPROVAL);
+    c->asked = clock_ticks_ms();
     c->asking = true;
     batch_waits(b, 1);
     struct json_object *o = chela_json_new_object();
@@ -193,6 +196,9 @@ static void judge(struct call *c)
         ask_person(c, kind, source);
         return;
     }
+    if (c->risk == RISK_HIGH)
+        log_warning("tool", "high risk, run unasked by tools.high_risk_free: %s runs %s: %s",
+                    b->session, c->name, c->summary ? c->summary : c->arguments);
     c->ready = true;
     batch_schedule(b);
 }

@@ -32,6 +32,7 @@ struct call {
     char *approval;
     bool ready;       /* its EXECUTING is being written */
     uint64_t started; /* ticks */
+    uint64_t asked, waited; /* when a person was asked (ticks), and how long it took (ms) */
     uint64_t told;    /* ticks of the last progress event */
 
     char *text; /* result */

@@ -15,6 +15,7 @@
 #include "agent/stream.h"
 #include "agent/toolcall_private.h"
 #include "agent/toolsearch.h"
+#include "agent/verbose.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -47,7 +48,21 @@ static void tell_result(const struct call *c)
     chela_json_put(result, "details", details);
     chela_json_put_bool(o, "isError", c->is_error);
     chela_json_put_text(o, "state", call_state_name(c->state));
+    chela_json_put_text(o, "risk", tool_risk_name(c->risk));
+    if (c->waited)
+        chela_json_put_int(o, "waitedMs", (int64_t)c->waited);
     stream_agent(c->batch->run, "tool", o);
+    const struct batch *b = c->batch;
+    if (verbose_on(b->session, b->agent)) {
+        struct verbose_call v = {.name = c->name,
+                                 .arguments = c->arguments,
+                                 .risk = tool_risk_name(c->risk),
+                                 .state = call_state_name(c->state),
+                                 .text = c->text ? c->text : "",
+                                 .waited_ms = c->waited,
+                                 .ran_ms = c->started ? clock_ticks_ms() - c->started : 0};
+        verbose_call(b->message, &v);
+    }
 }
 
 static void end_written(void *owner, const struct error *e)

@@ -12,6 +12,7 @@
 #include "agent/models.h"
 #include "agent/turn.h"
 #include "agent/typing.h"
+#include "agent/verbose.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -354,6 +355,8 @@ void turn_answer(struct turn *t, struct model_answer *a)
     if (refused(t, a))
         return;
     struct json_object *content = json_object_get(a->parts);
+    if (verbose_on(t->job->session, t->job->agent))
+        verbose_thinking(t->job->message, content);
     struct taken_calls calls = take_calls(t, a, content);
     struct journal_message row;
     if (calls.count) {

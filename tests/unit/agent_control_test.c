@@ -2,6 +2,7 @@
  * provider, why a tool is or isn't offered, and turns that go round in circles. */
 #include "tests/unit/agent_world.h"
 
+#include "agent/allow.h"
 #include "agent/toolplan.h"
 #include "agent/toolsearch.h"
 
@@ -326,6 +327,79 @@ static void circles_can_be_allowed(void **state)
     world_close();
 }
 
+/* ---- verbose ---- */
+
+static void verbose_shows_thinking_and_each_call(void **state)
+{
+    (void)state;
+    world_open();
+    world_script((struct script){.calls = {{"a", "note", "{\"x\":1}", false}}});
+    world_say("r1", "go");
+    assert_null(strstr(world.sent, "Tool `note`"));
+    world_say("r2", "/verbose");
+    world.script_next = world.script_count;
+    world_script(
+        (struct script){.thinking = "what now?", .calls = {{"b", "note", "{\"x\":1}", false}}});
+    world_say("r3", "go");
+    assert_non_null(strstr(world.sent, "what now?"));
+    assert_non_null(strstr(world.sent, "Tool `note`, low risk: COMPLETED after "));
+    assert_non_null(strstr(world.sent, "{\"x\":1}"));
+    assert_non_null(strstr(world.sent, "ran note"));
+    assert_true(world_heard("\"risk\":\"low\""));
+    world_say("r4", "/verbose off");
+    unsigned before = world_times(world.sent, "Tool `");
+    world_script((struct script){.calls = {{"c", "note", "{\"x\":2}", false}}});
+    world_say("r5", "go");
+    assert_string_equal(fake_call_state("c"), "COMPLETED");
+    assert_int_equal(world_times(world.sent, "Tool `"), before);
+    world_close();
+}
+
+static void the_time_that_a_person_took_is_shown(void **state)
+{
+    (void)state;
+    world_open();
+    fake_set("agents.main.verbose", "1");
+    world_script((struct script){.calls = {{"a", "change", "{}", false}}});
+    world_say("r1", "go");
+    fake_advance(5000);
+    assert_int_equal(world_decide("allow-once"), 0);
+    assert_non_null(strstr(world.sent, "Tool `change`, medium risk: COMPLETED after "));
+    assert_non_null(strstr(world.sent, "5000 ms of waiting for permission"));
+    world_close();
+}
+
+/* ---- the allow-list by hand ---- */
+
+static void patterns_cover_each_command_of_a_line(void **state)
+{
+    static const char source[] = "cli||me|main";
+    struct error e = {0};
+    (void)state;
+    world_open();
+    assert_int_equal(agent_allow_add("cli|*|me|*", "exec|/usr/bin/npm install *", "test", &e), 0);
+    assert_int_equal(agent_allow_add("", "exec|/usr/bin/tee log", "test", &e), 0);
+    assert_true(allow_has(source, "exec|/usr/bin/npm install x y"));
+    assert_false(allow_has("cli||you|main", "exec|/usr/bin/npm install x y"));
+    assert_false(allow_has(source, "exec|/usr/bin/npm run x"));
+    assert_false(allow_has(source, "exec|/opt/npm install x"));
+    assert_true(allow_has(source, "exec|/usr/bin/npm install x\n/usr/bin/tee log"));
+    assert_false(allow_has(source, "exec|/usr/bin/npm install x\n/usr/bin/curl evil"));
+    assert_false(allow_has(source, "exec|/usr/bin/curl evil\n/usr/bin/npm install x"));
+    /* what an "always" stored is no pattern, whatever characters it holds */
+    allow_add(source, "exec|/usr/bin/touch *", "me");
+    assert_true(allow_has(source, "exec|/usr/bin/touch *"));
+    assert_false(allow_has(source, "exec|/usr/bin/touch x"));
+    static const char *const bad[] = {
+        "exec",           "exec|npm install *",      "exec|*", "exec|/usr/bin/* x",
+        "exec|/bin/sh *", "exec|/usr/bin/python3 *", "",       "exec|/usr/bin/a\n/usr/bin/b"};
+    for (unsigned i = 0; i < ARRAY_LENGTH(bad); i++)
+        if (agent_allow_add("", bad[i], "test", &e) == 0)
+            fail_msg("\"%s\" was taken", bad[i]);
+    assert_int_equal(agent_allow_add("", "write|write in *", "test", &e), 0);
+    world_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +415,9 @@ int main(void)
         cmocka_unit_test(two_calls_in_turn_are_a_circle_too),
         cmocka_unit_test(calls_that_bring_something_new_are_no_circle),
         cmocka_unit_test(circles_can_be_allowed),
+        cmocka_unit_test(verbose_shows_thinking_and_each_call),
+        cmocka_unit_test(the_time_that_a_person_took_is_shown),
+        cmocka_unit_test(patterns_cover_each_command_of_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ struct script_call {
 
 /* One answer of a model. */
 struct script {
-    const char *text;
+    const char *text, *thinking;
     struct script_call calls[4];
     uint32_t error;
     const char *message, *stop, *unsupported;
@@ -81,6 +81,8 @@ static inline void world_provider(struct instance *in, uint64_t call, uint32_t f
     static const struct script done = {.text = "done"};
     const struct script *s =
         world.script_next < world.script_count ? &world.scripts[world.script_next++] : &done;
+    if (s->thinking)
+        fake_thinking(call, s->thinking, "");
     if (s->text && *s->text)
         fake_text(call, s->text);
     for (unsigned i = 0; i < 4 && s->calls[i].name; i++)
