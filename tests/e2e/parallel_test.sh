@@ -16,12 +16,12 @@ before=$(awk '/VmRSS/ {print $2}' "/proc/$gateway_pid/status")
 calls=()
 for i in {1..64}; do
     case $i in
-    3) command='sleep 2; echo result 3' ;;
-    7) command='echo result 7; kill -SEGV $$' ;;
-    11) command='head -c 1073741824 /dev/zero | tr "\\000" x; echo; echo result 11' ;;
-    *) command="echo result $i" ;;
+    3) line='timeout 2 tail -f /dev/null; echo result 3' ;;
+    7) line='echo result 7; kill -SEGV $$' ;;
+    11) line='head -c 1073741824 /dev/zero | tr "\\000" x; echo; echo result 11' ;;
+    *) line="echo result $i" ;;
     esac
-    calls+=("tool exec {\"command\":\"${command//\"/\\\"}\",\"pty\":false,\"yieldMs\":0}")
+    calls+=("tool exec {\"command\":\"${line//\"/\\\"}\",\"pty\":false,\"yieldMs\":0}")
 done
 script=$(printf ' && %s' "${calls[@]}")
 # the second and later calls of the mock's line begin with the tool's name

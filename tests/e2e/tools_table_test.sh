@@ -94,7 +94,7 @@ run chela agent -m 'mock: tool read {"file":"x"}'
 like "$out" "don't fit the tool's schema.*path" "debugging, arguments: the error names what is wrong"
 
 # --- debugging 3: the result is not right
-run chela agent -m 'mock: tool exec {"command":"sleep 30","timeout":1,"yieldMs":0}'
+run chela agent -m 'mock: tool exec {"command":"tail -f /dev/null","timeout":1,"yieldMs":0}'
 like "$out" 'longer than its time limit' "debugging, result: timeout bounds it"
 run chela agent -m 'mock: tool exec {"command":"cat","yieldMs":100}'
 like "$out" 'goes on in the background' "debugging, result: yieldMs shows what it does meanwhile"
