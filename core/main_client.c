@@ -29,6 +29,8 @@ static const struct {
     {"sessions", cmd_sessions, "list, export, change, reset or delete sessions"},
     {"skills", cmd_skills, "list the skills, or what is wrong with some"},
     {"approvals", cmd_approvals, "list or answer what waits for a person"},
+    {"allowlist", cmd_allowlist, "show or change which tool calls run without asking"},
+    {"tools", cmd_tools, "list the tools, say why a model sees one or does not"},
     {"channels", cmd_channels, "show the channels, log one in or out"},
     {"pairing", cmd_pairing, "list, let in or shut out those who write to the assistant"},
     {"message", cmd_message, "send a text to a chat"},

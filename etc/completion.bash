@@ -17,13 +17,15 @@ _chela() {
         ;;
     chela)
         words=$(chela help --commands 2>/dev/null)
-        words=${words:-agent approvals channels chat config doctor gateway health help logs mcp memory message models pairing plugin reload route sessions skills status trace trust version}
+        words=${words:-agent allowlist approvals channels chat config doctor gateway health help logs mcp memory message models pairing plugin reload route sessions skills status tools trace trust version}
         ;;
     *)
         case ${COMP_WORDS[1]} in
         config) words="check path show" ;;
         plugin) words="check info list options" ;;
         sessions) words="delete export list reset set" ;;
+        allowlist) words="add list remove" ;;
+        tools) words="explain list" ;;
         approvals) words="allow-always allow-once deny list" ;;
         channels) words="list login logout status" ;;
         pairing) words="approve list revoke" ;;

@@ -345,10 +345,39 @@ void agent_inject(const char *session, const char *text, const char *label, agen
 
 /* ---- tools, commands ---- */
 
+struct json_object *agent_allow_list(void)
+{
+    return allow_entries();
+}
+
+int agent_allow_add(const char *source, const char *kind, const char *by, struct error *e)
+{
+    if (allow_check(kind, e) != 0)
+        return -1;
+    CLEANUP(freep) char *from = xprintf("~%s", source && *source ? source : "*");
+    CLEANUP(freep) char *what = xprintf("~%s", kind);
+    allow_add(from, what, by);
+    return 0;
+}
+
+void agent_allow_remove(const char *source, const char *kind, agent_fn *fn, void *owner)
+{
+    allow_remove(source, kind, fn, owner);
+}
+
 struct json_object *agent_tools(const char *session)
 {
     CLEANUP(freep) char *agent = session_key_agent(session ? session : "");
-    return toolplan_explain(agent);
+    const struct policy_scope scope = {.agent = agent};
+    return toolplan_explain(&scope, NULL);
+}
+
+struct json_object *agent_tools_explain(const char *session, const char *channel,
+                                        const char *sender, const char *text)
+{
+    CLEANUP(freep) char *agent = session_key_agent(session ? session : "");
+    const struct policy_scope scope = {agent, channel, sender, NULL};
+    return toolplan_explain(&scope, text);
 }
 
 struct json_object *agent_commands(void)

@@ -92,6 +92,10 @@ struct agent_question {
 void agent_route_explain(const struct agent_question *q, agent_json_fn *fn, void *owner);
 /* [{"name","description","source","visible","why"}] of the tools for a session */
 struct json_object *agent_tools(const char *session);
+/* The same for messages of a channel and a sender ("" = any), with what a person is asked about
+ * ("approval") and, for a text (or NULL), how well the tool's description fits it ("score"). */
+struct json_object *agent_tools_explain(const char *session, const char *channel,
+                                        const char *sender, const char *text);
 /* [{"name","description","acceptsArgs","source","category"}] */
 struct json_object *agent_commands(void);
 
@@ -100,6 +104,12 @@ struct json_object *agent_commands(void);
  * offered). */
 void agent_approval_resolve(const char *id, const char *decision, const char *by, agent_fn *fn,
                             void *owner);
+/* The allow-list: [{"source","kind"}]. What is added by hand is a pattern with '*' and '?': source
+ * "channel|account|peer|agent"; kind "tool" or "tool|what", of exec the resolved program and its
+ * words. ARGS: it would allow any program, or an interpreter. */
+struct json_object *agent_allow_list(void);
+int agent_allow_add(const char *source, const char *kind, const char *by, struct error *e);
+void agent_allow_remove(const char *source, const char *kind, agent_fn *fn, void *owner);
 /* The records that wait: array. */
 struct json_object *agent_approvals(void);
 

@@ -308,7 +308,7 @@ static void do_verbose(struct command *c)
 {
     bool off = strcmp(c->args, "off") == 0;
     patch(c, "verbose",
-          off        ? NULL
+          off        ? "off"
           : *c->args ? c->args
                      : "on",
           xstrdup(off ? "Verbose mode is off."

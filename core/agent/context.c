@@ -65,9 +65,10 @@ static void hand_over(struct assembly *a)
 {
     struct prompt *p = a->p;
     const struct transcript *t = p->transcript;
-    p->tools =
-        toolplan_with_client(toolplan_get(p->job->agent),
-                             chela_json_array(message_wishes(p->job->message), "clientTools"));
+    const struct message *m = p->job->message;
+    const struct policy_scope scope = {p->job->agent, m->channel, m->sender, NULL};
+    p->tools = toolplan_with_client(toolplan_get_for(&scope),
+                                    chela_json_array(message_wishes(m), "clientTools"));
     p->tokens = tokens_of(p->system, strlen(p->system)) + p->tools->tokens;
     if (t) {
         p->tokens += transcript_tokens(t, 0) + tokens_of(t->summary, strlen(t->summary));

@@ -266,7 +266,7 @@ struct invoke *invoke_begin(const struct invoke_request *q, invoke_fn *fn, void 
     v->tool = toolplan_find(v->plan, q->tool);
     if (!v->tool)
         v->tool = toolplan_resolve(&v->plan, q->tool);
-    if (!v->tool)
+    if (!v->tool || v->tool->core)
         refuse(v, CHELA_E_NOT_FOUND, "there is no tool \"%.100s\" for this agent", q->tool);
     else if (take_arguments(v, q->arguments, strlen(q->arguments)))
         prepare(v);

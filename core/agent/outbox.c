@@ -174,7 +174,9 @@ void outbox_resume(const struct outbox_left *left)
 
 void outbox_notice(const struct message *m, const char *text, struct json_object *buttons)
 {
+    static uint64_t serial; /* one message may be followed by several */
     struct instance *in = lane_channel(m->channel);
+    serial++;
     if (!in || !*text)
         return;
     const struct chela_channel *c = instance_iface(in)->channel;
@@ -189,7 +191,8 @@ void outbox_notice(const struct message *m, const char *text, struct json_object
         chela_json_put_text(o, "text", pieces[i]);
         if (buttons && i + 1 == count && (c->can & CHELA_CAN_BUTTONS))
             chela_json_put(o, "buttons", json_object_get(buttons));
-        CLEANUP(freep) char *key = xprintf("notice.%s.%u", m->event, i);
+        CLEANUP(freep)
+        char *key = xprintf("notice.%s.%llu.%u", m->event, (unsigned long long)serial, i);
         lane_enqueue(&(struct lane_piece){
             .run = "", .session = "", .key = key, .body = o, .send_class = CHELA_SEND_NEITHER});
     }

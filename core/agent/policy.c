@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "agent/agents.h"
+#include "base/buf.h"
 #include "base/mem.h"
 #include "host/settings.h"
 #include "support/json.h"
@@ -116,8 +117,57 @@ void policy_profiles(const struct tool *t, struct json_object *list)
     }
 }
 
-bool policy_visible(const char *agent, const struct tool *t, const char **why)
+/* ---- tools.rules: for some channels, senders, providers, agents ---- */
+
+static bool rule_text_fits(int rule, const char *key, const char *value)
 {
+    CLEANUP(freep) char *path = xprintf("tools.rules.%d.%s", rule, key);
+    const char *pattern = settings_text(settings_now(), path);
+    return !*pattern || (value && *value && policy_matches(pattern, value));
+}
+
+static bool rule_fits(int rule, const struct policy_scope *s)
+{
+    return rule_text_fits(rule, "agent", s->agent) && rule_text_fits(rule, "channel", s->channel) &&
+           rule_text_fits(rule, "sender", s->sender) &&
+           rule_text_fits(rule, "provider", s->provider);
+}
+
+char *policy_rules_key(const struct policy_scope *s)
+{
+    struct buf b = {0};
+    for (int i = 0; i < settings_number_or("tools.rules", 0); i++)
+        if (rule_fits(i, s))
+            buf_printf(&b, "%d,", i);
+    return buf_take(&b);
+}
+
+/* A rule only takes away: what the others left out doesn't come back. */
+static bool rules_allow(const struct policy_scope *s, const struct tool *t, const char **why)
+{
+    for (int i = 0; i < settings_number_or("tools.rules", 0); i++) {
+        if (!rule_fits(i, s))
+            continue;
+        CLEANUP(freep) char *deny = xprintf("tools.rules.%d.deny", i);
+        CLEANUP(freep) char *allow = xprintf("tools.rules.%d.allow", i);
+        CLEANUP(freep) char *profile = xprintf("tools.rules.%d.profile", i);
+        const char *name = settings_text(settings_now(), profile);
+        if (global_lists(deny, t))
+            *why = "a rule of tools.rules denies it here";
+        else if (settings_list_count(allow) && !global_lists(allow, t))
+            *why = "a rule of tools.rules doesn't allow it here";
+        else if (*name && !in_profile(name, t))
+            *why = "the profile of a rule of tools.rules leaves its group out here";
+        else
+            continue;
+        return false;
+    }
+    return true;
+}
+
+bool policy_visible(const struct policy_scope *s, const struct tool *t, const char **why)
+{
+    const char *agent = s->agent;
     const char *profile = agents_text(agent, "tools.profile");
     if (!*profile)
         profile = settings_text(settings_now(), "tools.profile");
@@ -134,7 +184,7 @@ bool policy_visible(const char *agent, const struct tool *t, const char **why)
     else if (agents_count(agent, "tools.allow") && !agent_lists(agent, "tools.allow", t))
         *why = "the agent's tools.allow doesn't name it";
     else
-        return true;
+        return rules_allow(s, t, why);
     return false;
 }
 

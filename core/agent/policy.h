@@ -7,10 +7,14 @@
 
 #include <stdbool.h>
 
+#include "agent/policy_scope.h"
 #include "agent/tools.h"
 
-/* By profile and by the allow and deny lists (deny wins). *why: a sentence if not. */
-bool policy_visible(const char *agent, const struct tool *t, const char **why);
+/* By profile, by the allow and deny lists (deny wins), and by those of tools.rules that fit. *why:
+ * a sentence if not. */
+bool policy_visible(const struct policy_scope *s, const struct tool *t, const char **why);
+/* Which of tools.rules fit, as text: equal texts, equal decisions. Free it. */
+char *policy_rules_key(const struct policy_scope *s);
 /* Appends the names of the profiles that offer this tool. */
 void policy_profiles(const struct tool *t, struct json_object *list);
 

@@ -20,6 +20,7 @@
 #include "agent/schema.h"
 #include "agent/stream.h"
 #include "agent/toolcall_private.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "host/call.h"
@@ -111,6 +112,7 @@ static void decided(void *owner, const char *id, const char *decision, const str
 {
     struct call *c = owner;
     c->asking = false;
+    c->waited = clock_ticks_ms() - c->asked;
     batch_waits(c->batch, -1);
     if (e) {
         c->batch->failed = true;
@@ -161,6 +163,7 @@ static void ask_person(struct call *c, const char *kind, const char *source)
                                  .extra = c->extra,
                                  .message = b->message};
     call_move(c, CALL_APPROVAL);
+    c->asked = clock_ticks_ms();
     c->asking = true;
     batch_waits(b, 1);
     struct json_object *o = chela_json_new_object();
@@ -176,6 +179,11 @@ static void judge(struct call *c)
     struct batch *b = c->batch;
     const char *bound[] = {c->name, c->arguments, c->tool->hash, c->binding ? c->binding : ""};
     digest_strings(c->hash, bound, ARRAY_LENGTH(bound));
+    const char *why = "";
+    if (!toolplan_allows(*b->plan, c->tool, b->provider, &why)) {
+        call_fail(c, "Not run: %s.", why);
+        return;
+    }
     struct policy_verdict v = policy_call(b->agent, c->tool, c->risk);
     CLEANUP(freep) char *source = source_of(b);
     const char *kind = v.always ? c->kind : NULL;
@@ -188,6 +196,9 @@ static void judge(struct call *c)
         ask_person(c, kind, source);
         return;
     }
+    if (c->risk == RISK_HIGH)
+        log_warning("tool", "high risk, run unasked by tools.high_risk_free: %s runs %s: %s",
+                    b->session, c->name, c->summary ? c->summary : c->arguments);
     c->ready = true;
     batch_schedule(b);
 }
@@ -310,7 +321,7 @@ static const struct call_ops prepare_ops = {NULL, prepared};
 
 static void prepare(struct call *c)
 {
-    const struct chela_tool *slots = instance_iface(c->tool->instance)->tool;
+    const struct chela_tool *slots = c->tool->core ? NULL : instance_iface(c->tool->instance)->tool;
     c->risk = c->tool->risk;
     c->reads_only = c->tool->reads_only;
     if (!slots || !slots->prepare) {
@@ -350,7 +361,7 @@ void call_begin_flow(struct call *c)
         call_fail(c, "%s", c->wrong);
     else if (!c->tool)
         call_fail(c, "Tool not found: %s", c->name);
-    else if (!c->tool->instance)
+    else if (!c->tool->instance && !c->tool->core)
         call_hand_over(c);
     else if (c->found == CALL_EXECUTING && !c->tool->repeatable && !c->tool->reads_only)
         call_fail(c, "Interrupted by a restart while it ran: the outcome is unknown. It was not "

@@ -40,6 +40,7 @@ struct batch_call {
 
 struct batch_request {
     const char *run, *session, *agent;
+    const char *provider;          /* of the model that made the calls, "" = not known */
     const struct message *message; /* where the turn came from; must outlive the batch */
     struct tool_plan **plan;       /* may be extended by deferred tools */
     struct journal_run *journal;

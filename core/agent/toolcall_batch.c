@@ -26,6 +26,7 @@ static void batch_free(struct batch *b)
     free(b->agent);
     free(b->workspace);
     free(b->source);
+    free(b->provider);
     free(b);
 }
 
@@ -239,6 +240,7 @@ struct batch *batch_begin(const struct batch_request *q, const struct batch_ops 
     b->run = xstrdup(q->run);
     b->session = xstrdup(q->session);
     b->agent = xstrdup(q->agent);
+    b->provider = xstrdup(q->provider);
     b->workspace = agents_workspace(q->agent);
     b->source = source_json(q->message);
     b->message = q->message;

@@ -30,9 +30,10 @@ struct call {
     uint64_t hooks;
     bool asking; /* a person */
     char *approval;
-    bool ready;       /* its EXECUTING is being written */
-    uint64_t started; /* ticks */
-    uint64_t told;    /* ticks of the last progress event */
+    bool ready;             /* its EXECUTING is being written */
+    uint64_t started;       /* ticks */
+    uint64_t asked, waited; /* when a person was asked (ticks), and how long it took (ms) */
+    uint64_t told;          /* ticks of the last progress event */
 
     char *text; /* result */
     struct json_object *images, *details;
@@ -41,7 +42,7 @@ struct call {
 };
 
 struct batch {
-    char *run, *session, *agent, *workspace, *source;
+    char *run, *session, *agent, *workspace, *source, *provider;
     const struct message *message;
     struct tool_plan **plan;
     struct journal_run *journal;

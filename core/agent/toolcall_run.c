@@ -14,6 +14,8 @@
 #include "agent/schema.h"
 #include "agent/stream.h"
 #include "agent/toolcall_private.h"
+#include "agent/toolsearch.h"
+#include "agent/verbose.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -46,7 +48,21 @@ static void tell_result(const struct call *c)
     chela_json_put(result, "details", details);
     chela_json_put_bool(o, "isError", c->is_error);
     chela_json_put_text(o, "state", call_state_name(c->state));
+    chela_json_put_text(o, "risk", tool_risk_name(c->risk));
+    if (c->waited)
+        chela_json_put_int(o, "waitedMs", (int64_t)c->waited);
     stream_agent(c->batch->run, "tool", o);
+    const struct batch *b = c->batch;
+    if (verbose_on(b->session, b->agent)) {
+        struct verbose_call v = {.name = c->name,
+                                 .arguments = c->arguments,
+                                 .risk = tool_risk_name(c->risk),
+                                 .state = call_state_name(c->state),
+                                 .text = c->text ? c->text : "",
+                                 .waited_ms = c->waited,
+                                 .ran_ms = c->started ? clock_ticks_ms() - c->started : 0};
+        verbose_call(b->message, &v);
+    }
 }
 
 static void end_written(void *owner, const struct error *e)
@@ -228,8 +244,19 @@ static void run_done(void *owner, uint64_t call, const struct chela_done *d,
 
 static const struct call_ops run_ops = {progress, run_done};
 
+/* The core's own tool: done at once. */
+static void run_core(struct call *c)
+{
+    c->text = toolsearch_run(c->batch->plan, c->arguments);
+    finish_run(c);
+}
+
 void call_run(struct call *c)
 {
+    if (c->tool->core) {
+        run_core(c);
+        return;
+    }
     uint64_t timeout = (uint64_t)settings_number_or("tools.timeout", 1800000);
     CHELA_ARGS(chela_tool_run, a, 0);
     a.timeout_ms = timeout;

@@ -8,12 +8,14 @@
 #include <string.h>
 #include <support/json.h>
 
+#include "agent/agents.h"
 #include "agent/policy.h"
+#include "agent/toolsearch.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "host/settings.h"
 
-static struct map plans; /* by agent */
+static struct map plans; /* by agent and the rules that fit */
 
 struct cached {
     struct tool_plan *plan;
@@ -60,8 +62,10 @@ static void make_pairs(struct tool_plan *p)
 }
 
 /* Why a tool is not offered, or NULL if it is. `taken`: tools before it. */
-static const char *hidden(const char *agent, const struct tool *t, const struct tool_plan *taken)
+static const char *hidden(const struct tool_plan *taken, const struct tool *t)
 {
+    const struct policy_scope scope = {taken->agent, taken->channel, taken->sender, NULL};
+
     if (t->broken)
         return t->broken;
     if (instance_state(t->instance) != INSTANCE_RUNNING)
@@ -69,40 +73,83 @@ static const char *hidden(const char *agent, const struct tool *t, const struct 
     if (toolplan_find(taken, t->name))
         return "another plugin before it has a tool of this name";
     const char *why = NULL;
-    if (!policy_visible(agent, t, &why))
+    if (!policy_visible(&scope, t, &why))
         return why;
     return NULL;
 }
 
-static struct tool_plan *build(const char *agent, struct json_object *explain)
+static struct tool_plan *new_plan(const struct policy_scope *scope)
 {
     struct tool_plan *p = xcalloc(1, sizeof *p);
     p->refs = 1;
-    p->agent = xstrdup(agent);
+    p->agent = xstrdup(scope->agent);
+    p->channel = xstrdup(scope->channel ? scope->channel : "");
+    p->sender = xstrdup(scope->sender ? scope->sender : "");
+    return p;
+}
+
+/* ---- too many tools: those of the largest instances are found by search ---- */
+
+enum { SMALL_ENOUGH = 1000 };
+
+static const struct instance *largest(const struct tool_plan *p)
+{
+    const struct instance *found = NULL;
+    uint32_t most = SMALL_ENOUGH;
+    for (unsigned i = 0; i < p->count; i++) {
+        uint32_t sum = 0;
+        for (unsigned k = 0; k < p->count; k++)
+            sum += p->tools[k]->instance == p->tools[i]->instance ? p->tools[k]->tokens : 0;
+        if (sum > most) {
+            most = sum;
+            found = p->tools[i]->instance;
+        }
+    }
+    return found;
+}
+
+static void drop(struct tool_plan *p, const struct instance *in)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < p->count; i++) {
+        if (p->tools[i]->instance == in) {
+            p->tokens -= p->tools[i]->tokens;
+            toolset_release(p->tools[i]->set);
+        } else {
+            p->tools[kept++] = p->tools[i];
+        }
+    }
+    p->count = kept;
+}
+
+static void defer_many(struct tool_plan *p)
+{
+    int64_t most = settings_number_or("tools.defer_above", 12000);
+    const struct instance *in;
+    while (most > 0 && p->tokens > most && (in = largest(p)))
+        drop(p, in);
+}
+
+static struct tool_plan *build(const struct policy_scope *scope)
+{
+    struct tool_plan *p = new_plan(scope);
+    bool searches = settings_number_or("tools.search", 1) != 0;
+    unsigned allowed = 0;
     for (struct instance *in = NULL; (in = instance_next(ROLE_TOOL, in));) {
         struct toolset *s = toolset_get(in);
         for (unsigned i = 0; s && i < s->count; i++) {
-            const struct tool *t = &s->tools[i];
-            const char *why = hidden(agent, t, p);
-            if (!why && !t->deferred)
-                add(p, t);
-            if (!explain)
+            if (hidden(p, &s->tools[i]))
                 continue;
-            struct json_object *o = chela_json_push_object(explain);
-            chela_json_put_text(o, "name", t->name);
-            chela_json_put_text(o, "description", t->description);
-            chela_json_put_text(o, "source", instance_name(in));
-            chela_json_put_text(o, "group", t->group);
-            chela_json_put_text(o, "risk", tool_risk_name(t->risk));
-            policy_profiles(t, chela_json_put_array(o, "profiles"));
-            chela_json_put_bool(o, "visible", !why && !t->deferred);
-            chela_json_put_text(o, "why",
-                                why           ? why
-                                : t->deferred ? "deferred: found when a model asks for it by name"
-                                              : "");
+            allowed++;
+            if (!s->tools[i].deferred)
+                add(p, &s->tools[i]);
         }
         toolset_release(s);
     }
+    if (searches)
+        defer_many(p);
+    if (searches && p->count < allowed)
+        add(p, toolsearch_tool());
     if (p->count)
         qsort(p->tools, p->count, sizeof *p->tools, by_sort_key);
     make_pairs(p);
@@ -116,27 +163,35 @@ static void cached_free(void *v)
     free(c);
 }
 
-struct tool_plan *toolplan_get(const char *agent)
+struct tool_plan *toolplan_get_for(const struct policy_scope *scope)
 {
     static uint64_t revisions;
     uint64_t stamp = stamp_now();
-    struct cached *c = map_get(&plans, agent);
+    CLEANUP(freep) char *rules = policy_rules_key(scope);
+    CLEANUP(freep) char *key = xprintf("%s\n%s", scope->agent, rules);
+    struct cached *c = map_get(&plans, key);
     if (c && (c->stamp != stamp || c->settings != settings_now())) {
-        map_remove(&plans, agent);
+        map_remove(&plans, key);
         cached_free(c);
         c = NULL;
     }
     if (!c) {
         c = xcalloc(1, sizeof *c);
-        c->plan = build(agent, NULL);
+        c->plan = build(scope);
         c->plan->shared = true;
         c->plan->revision = ++revisions;
         c->stamp = stamp;
         c->settings = settings_now();
-        map_set(&plans, agent, c);
+        map_set(&plans, key, c);
     }
     c->plan->refs++;
     return c->plan;
+}
+
+struct tool_plan *toolplan_get(const char *agent)
+{
+    struct policy_scope scope = {.agent = agent};
+    return toolplan_get_for(&scope);
 }
 
 struct tool_plan *toolplan_with_client(struct tool_plan *p, struct json_object *list)
@@ -144,9 +199,8 @@ struct tool_plan *toolplan_with_client(struct tool_plan *p, struct json_object *
     if (chela_json_length(list) == 0)
         return p;
     struct toolset *theirs = toolset_of_client(list);
-    struct tool_plan *own = xcalloc(1, sizeof *own);
-    own->refs = 1;
-    own->agent = xstrdup(p->agent);
+    struct policy_scope scope = {p->agent, p->channel, p->sender, NULL};
+    struct tool_plan *own = new_plan(&scope);
     own->revision = p->revision;
     for (unsigned i = 0; i < theirs->count; i++)
         if (!theirs->tools[i].broken && !toolplan_find(own, theirs->tools[i].name))
@@ -170,6 +224,8 @@ void toolplan_release(struct tool_plan *p)
     free(p->tools);
     free(p->pairs);
     free(p->agent);
+    free(p->channel);
+    free(p->sender);
     free(p);
 }
 
@@ -189,7 +245,7 @@ const struct tool *toolplan_resolve(struct tool_plan **plan, const char *name)
     for (struct instance *in = NULL; !found && (in = instance_next(ROLE_TOOL, in));) {
         struct toolset *s = toolset_get(in);
         const struct tool *t = s ? toolset_find(s, name) : NULL;
-        if (t && t->deferred && !hidden((*plan)->agent, t, *plan)) {
+        if (t && !hidden(*plan, t)) {
             found = t;
             holder = s;
         } else {
@@ -199,9 +255,8 @@ const struct tool *toolplan_resolve(struct tool_plan **plan, const char *name)
     if (!found)
         return NULL;
     if ((*plan)->shared) {
-        struct tool_plan *own = xcalloc(1, sizeof *own);
-        own->refs = 1;
-        own->agent = xstrdup((*plan)->agent);
+        struct policy_scope scope = {(*plan)->agent, (*plan)->channel, (*plan)->sender, NULL};
+        struct tool_plan *own = new_plan(&scope);
         own->revision = (*plan)->revision;
         for (unsigned i = 0; i < (*plan)->count; i++)
             add(own, (*plan)->tools[i]);
@@ -212,6 +267,44 @@ const struct tool *toolplan_resolve(struct tool_plan **plan, const char *name)
     make_pairs(*plan);
     toolset_release(holder);
     return found;
+}
+
+void toolplan_each_left_out(const struct tool_plan *p, void (*fn)(void *arg, const struct tool *t),
+                            void *arg)
+{
+    for (struct instance *in = NULL; (in = instance_next(ROLE_TOOL, in));) {
+        struct toolset *s = toolset_get(in);
+        for (unsigned i = 0; s && i < s->count; i++)
+            if (!hidden(p, &s->tools[i]))
+                fn(arg, &s->tools[i]);
+        toolset_release(s); /* the newest is held by tools.c */
+    }
+}
+
+bool toolplan_allows(const struct tool_plan *p, const struct tool *t, const char *provider,
+                     const char **why)
+{
+    struct policy_scope scope = {p->agent, p->channel, p->sender, provider};
+    return !t->instance || policy_visible(&scope, t, why);
+}
+
+struct chela_pair *toolplan_pairs(const struct tool_plan *p, const char *provider,
+                                  unsigned *ret_count)
+{
+    const char *why;
+    struct policy_scope scope = {p->agent, p->channel, p->sender, NULL};
+    CLEANUP(freep) char *without = policy_rules_key(&scope);
+    scope.provider = provider;
+    CLEANUP(freep) char *with = policy_rules_key(&scope);
+    *ret_count = p->count;
+    if (strcmp(with, without) == 0)
+        return NULL;
+    struct chela_pair *own = xcalloc(p->count ? p->count : 1, sizeof *own);
+    *ret_count = 0;
+    for (unsigned i = 0; i < p->count; i++)
+        if (toolplan_allows(p, p->tools[i], provider, &why))
+            own[(*ret_count)++] = p->pairs[i];
+    return own;
 }
 
 bool toolplan_current(const struct tool *t)
@@ -227,10 +320,56 @@ bool toolplan_current(const struct tool *t)
     return same;
 }
 
-struct json_object *toolplan_explain(const char *agent)
+/* ---- why a tool is offered, or not ---- */
+
+static struct json_object *explain_one(const struct tool_plan *p, const struct tool *t,
+                                       const char *text)
+{
+    struct json_object *o = chela_json_new_object();
+    const struct tool *in_plan = toolplan_find(p, t->name);
+    struct tool_plan nothing = *p; /* so that it isn't in its own way */
+    nothing.count = in_plan == t ? 0 : p->count;
+    const char *why = hidden(&nothing, t);
+    const char *risk = tool_risk_name(t->risk);
+    struct policy_verdict v = policy_call(p->agent, t, t->risk);
+    chela_json_put_text(o, "name", t->name);
+    chela_json_put_text(o, "description", t->description);
+    chela_json_put_text(o, "source", instance_name(t->instance));
+    chela_json_put_text(o, "group", t->group);
+    chela_json_put_text(o, "risk", risk);
+    chela_json_put_int(o, "tokens", t->tokens);
+    policy_profiles(t, chela_json_put_array(o, "profiles"));
+    chela_json_put_bool(o, "visible", in_plan == t);
+    chela_json_put_text(o, "why",
+                        in_plan == t  ? ""
+                        : why         ? why
+                        : t->deferred ? "deferred: tool_search finds it"
+                                      : "left out because there are many tools: tool_search "
+                                        "finds it (tools.defer_above)");
+    CLEANUP(freep)
+    char *approval = xprintf("%s: %s",
+                             v.answer == POLICY_FREE     ? "runs unasked"
+                             : v.answer == POLICY_ASK    ? "a person is asked"
+                             : v.answer == POLICY_LISTED ? "runs if the allow-list has it"
+                                                         : "never runs",
+                             v.why);
+    chela_json_put_text(o, "approval", approval);
+    if (text)
+        chela_json_put_int(o, "score", toolsearch_score(t, text));
+    return o;
+}
+
+struct json_object *toolplan_explain(const struct policy_scope *scope, const char *text)
 {
     struct json_object *list = chela_json_new_array();
-    toolplan_release(build(agent, list));
+    struct tool_plan *p = build(scope);
+    for (struct instance *in = NULL; (in = instance_next(ROLE_TOOL, in));) {
+        struct toolset *s = toolset_get(in);
+        for (unsigned i = 0; s && i < s->count; i++)
+            chela_json_push(list, explain_one(p, &s->tools[i], text));
+        toolset_release(s);
+    }
+    toolplan_release(p);
     return list;
 }
 
@@ -238,4 +377,5 @@ void toolplan_reset(void)
 {
     map_free(&plans, cached_free);
     memset(&plans, 0, sizeof plans);
+    toolsearch_reset();
 }

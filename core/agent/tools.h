@@ -25,6 +25,7 @@ struct tool {
     struct schema *parameters, *returns; /* returns may be NULL */
     enum tool_risk risk;
     bool requires_approval, sequential, repeatable, reads_only, deferred;
+    bool core; /* run by the core itself (toolsearch.c); else without an instance: the client's */
     uint32_t tokens;
     struct json_object *manifest;
     char *broken; /* why it can't be offered (its schema ...), or NULL */

@@ -34,6 +34,7 @@ static void turn_free(struct turn *t)
     json_object_put(t->batch_parts);
     json_object_put(t->content);
     json_object_put(t->handed);
+    turn_forget_calls(t);
     json_object_put(t->granted);
     spending_limit_free(&t->limit);
     reply_free(t->reply);

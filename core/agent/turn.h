@@ -9,6 +9,7 @@
 
 #include "agent/flow.h"
 #include "agent/journal.h"
+#include "agent/loopguard.h"
 #include "agent/modelcall.h"
 #include "agent/runs.h"
 #include "agent/spending.h"
@@ -60,6 +61,11 @@ struct turn {
     bool rendering;
     unsigned from; /* first entry that is sent */
     struct batch *batch;
+    struct loopguard guard;
+    struct {
+        char **names, **arguments;
+        unsigned count;
+    } guarded; /* the calls of the batch that runs */
     struct json_object *blobs_wanted;
 
     struct usage usage;
@@ -135,6 +141,8 @@ void turn_call_stop(struct turn *t); /* ends what is under way; true: something 
 void turn_fill_usage(struct turn *t, struct journal_message *row, bool answer);
 void turn_answer(struct turn *t, struct model_answer *a);
 void turn_run_batch(struct turn *t, const struct batch_call *calls, unsigned count);
+
+void turn_forget_calls(struct turn *t);
 
 /* turn_end.c */
 /* DONE with t->content, or FAILED with t->failure. parts: results to be written before. */

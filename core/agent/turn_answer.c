@@ -12,6 +12,7 @@
 #include "agent/models.h"
 #include "agent/turn.h"
 #include "agent/typing.h"
+#include "agent/verbose.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -208,6 +209,17 @@ static void batch_done(void *owner, const struct batch_result *r)
         turn_stopped(t);
         return;
     }
+    char reason[300];
+    enum loop_state loop = loopguard_batch(&t->guard, t->guarded.names, t->guarded.arguments,
+                                           t->guarded.count, r->parts, reason);
+    if (loop != LOOP_NONE)
+        log_warning("tool", "run %s: %s%s", t->job->run, reason,
+                    loop == LOOP_END ? "; the turn is ended" : "");
+    if (loop == LOOP_END && !r->terminate && !r->stop_after) {
+        error_set(&t->failure, CHELA_E_DENIED, "it went round in circles: %s", reason);
+        turn_finish(t, r->parts);
+        return;
+    }
     if (r->terminate || r->stop_after) {
         turn_finish(t, r->parts);
         return;
@@ -243,10 +255,43 @@ static bool batch_interrupted(void *owner)
 static const struct batch_ops batch_ops = {batch_done, batch_broken, batch_waiting,
                                            batch_interrupted};
 
+static void remember_calls(struct turn *t, const struct batch_call *calls, unsigned count)
+{
+    turn_forget_calls(t);
+    t->guarded.names = xcalloc(count ? count : 1, sizeof *t->guarded.names);
+    t->guarded.arguments = xcalloc(count ? count : 1, sizeof *t->guarded.arguments);
+    for (unsigned i = 0; i < count; i++) {
+        t->guarded.names[i] = xstrdup(calls[i].name ? calls[i].name : "");
+        t->guarded.arguments[i] = xstrdup(calls[i].arguments ? calls[i].arguments : "");
+    }
+    t->guarded.count = count;
+}
+
+void turn_forget_calls(struct turn *t)
+{
+    for (unsigned i = 0; i < t->guarded.count; i++) {
+        free(t->guarded.names[i]);
+        free(t->guarded.arguments[i]);
+    }
+    free(t->guarded.names);
+    free(t->guarded.arguments);
+    memset(&t->guarded, 0, sizeof t->guarded);
+}
+
 void turn_run_batch(struct turn *t, const struct batch_call *calls, unsigned count)
 {
-    struct batch_request q = {t->job->run,       t->job->session, t->job->agent, t->job->message,
-                              &t->prompt->tools, t->journal,      calls,         count};
+    const char *model = t->model ? t->model : "";
+    CLEANUP(freep) char *provider = xmemdup(model, strcspn(model, "/"));
+    struct batch_request q = {.run = t->job->run,
+                              .session = t->job->session,
+                              .agent = t->job->agent,
+                              .provider = provider,
+                              .message = t->job->message,
+                              .plan = &t->prompt->tools,
+                              .journal = t->journal,
+                              .calls = calls,
+                              .count = count};
+    remember_calls(t, calls, count);
     t->had_tools = true;
     t->batch = batch_begin(&q, &batch_ops, t);
 }
@@ -260,7 +305,7 @@ static void note_handed(struct turn *t, const struct taken_calls *c)
     t->handed = NULL;
     for (unsigned i = 0; i < c->count; i++) {
         const struct tool *tool = toolplan_find(t->prompt->tools, c->calls[i].name);
-        if (!tool || tool->instance || c->calls[i].wrong)
+        if (!tool || tool->instance || tool->core || c->calls[i].wrong)
             continue;
         if (!t->handed)
             t->handed = chela_json_new_array();
@@ -310,6 +355,8 @@ void turn_answer(struct turn *t, struct model_answer *a)
     if (refused(t, a))
         return;
     struct json_object *content = json_object_get(a->parts);
+    if (verbose_on(t->job->session, t->job->agent))
+        verbose_thinking(t->job->message, content);
     struct taken_calls calls = take_calls(t, a, content);
     struct journal_message row;
     if (calls.count) {

@@ -138,16 +138,22 @@ static void begin_call(struct turn *t, struct chela_pairs blobs)
     struct json_object *params = turn_params(t);
     struct model_info info;
     models_info(c->model, &info);
-    bool tools = !t->no_tools && t->prompt->tools->count > 0;
-    struct model_request q = {
-        .model = c->model,
-        .system = t->prompt->system,
-        .params = params,
-        .messages = {s.pairs, s.count},
-        .tools = {tools ? t->prompt->tools->pairs : NULL, tools ? t->prompt->tools->count : 0},
-        .blobs = blobs,
-        .key = t->key,
-        .idle_ms = (uint64_t)agents_number(t->job->agent, "model_timeout", 0)};
+    unsigned offered;
+    CLEANUP(freep) char *provider = xmemdup(c->model, strcspn(c->model, "/"));
+    CLEANUP(freep) struct chela_pair *fewer = toolplan_pairs(t->prompt->tools, provider, &offered);
+    bool tools = !t->no_tools && offered > 0;
+    struct model_request q = {.model = c->model,
+                              .system = t->prompt->system,
+                              .params = params,
+                              .messages = {s.pairs, s.count},
+                              .tools = {!tools  ? NULL
+                                        : fewer ? fewer
+                                                : t->prompt->tools->pairs,
+                                        tools ? offered : 0},
+                              .blobs = blobs,
+                              .key = t->key,
+                              .idle_ms =
+                                  (uint64_t)agents_number(t->job->agent, "model_timeout", 0)};
     t->attempts++;
     t->pending++;
     journal_attempt(t->journal, t->attempts, c->model, c->reason, false, turn_committed, t);

@@ -4,6 +4,7 @@
 #define CLI_COMMAND_H
 
 int cmd_agent(int argc, char **argv);
+int cmd_allowlist(int argc, char **argv);
 int cmd_approvals(int argc, char **argv);
 int cmd_channels(int argc, char **argv);
 int cmd_chat(int argc, char **argv);
@@ -23,6 +24,7 @@ int cmd_route(int argc, char **argv);
 int cmd_sessions(int argc, char **argv);
 int cmd_skills(int argc, char **argv);
 int cmd_status(int argc, char **argv);
+int cmd_tools(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_trust(int argc, char **argv);
 int cmd_version(int argc, char **argv);

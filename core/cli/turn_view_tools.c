@@ -135,6 +135,14 @@ static void finish(struct turn_view *reply, struct turn_view_tool *tool, json_ob
         output_span(ms, span, sizeof span);
         buf_puts(&state, failed ? "failed  " : "done  ");
         buf_puts(&state, span);
+        const char *risk = output_field(data, "risk", "");
+        if (reply->verbose && *risk)
+            buf_printf(&state, "  %s risk", risk);
+        int64_t waited = chela_json_int(data, "waitedMs", 0);
+        if (reply->verbose && waited > 0) {
+            output_span(waited, span, sizeof span);
+            buf_printf(&state, "  asked for %s", span);
+        }
         turn_view_thinking_done(reply);
         turn_view_text_done(reply);
         turn_view_gap(reply, PART_TOOL);

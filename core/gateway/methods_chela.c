@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "agent/journal.h"
 #include "base/mem.h"
+#include "gateway/connection.h"
 #include "gateway/gateway.h"
 #include "gateway/method.h"
 #include "gateway/view.h"
@@ -218,7 +219,57 @@ static void sessions_instructions(struct rpc *rpc, json_object *params)
     json_object_put(fields);
 }
 
+/* ---- tools and the allow-list ---- */
+
+static void tools_explain(struct rpc *rpc, json_object *params)
+{
+    const char *name = chela_json_string(params, "name", NULL);
+    const char *channel = chela_json_string(params, "channel", NULL);
+    const char *sender = chela_json_string(params, "sender", NULL);
+    CLEANUP(freep)
+    char *key = agent_session_key(agent_default(), chela_json_string(params, "session", NULL));
+    json_object *all = agent_tools_explain(key, channel ? channel : "", sender ? sender : "",
+                                           chela_json_string(params, "text", NULL));
+    json_object *o = chela_json_new_object(), *list = chela_json_put_array(o, "tools");
+    for (size_t i = 0; i < chela_json_length(all); i++) {
+        json_object *tool = chela_json_at(all, i);
+        if (!name || strcmp(chela_json_string(tool, "name", NULL), name) == 0)
+            chela_json_push(list, json_object_get(tool));
+    }
+    json_object_put(all);
+    rpc_answer(rpc, o);
+}
+
+static void allow_list(struct rpc *rpc, json_object *params)
+{
+    json_object *o = chela_json_new_object();
+    (void)params;
+    chela_json_put(o, "entries", agent_allow_list());
+    rpc_answer(rpc, o);
+}
+
+static void allow_add_pattern(struct rpc *rpc, json_object *params)
+{
+    struct error e = {0};
+    const struct connection *c = connection_find(rpc->connection);
+    int result = agent_allow_add(chela_json_string(params, "source", NULL),
+                                 chela_json_string(params, "kind", NULL),
+                                 c->display_name ? c->display_name : c->client_id, &e);
+    rpc_done(rpc, result == 0 ? NULL : &e);
+}
+
+static void allow_remove_entry(struct rpc *rpc, json_object *params)
+{
+    agent_allow_remove(chela_json_string(params, "source", NULL),
+                       chela_json_string(params, "kind", NULL), finished, rpc);
+}
+
 const struct method methods_chela[] = {
+    {"chela.tools.explain", SCOPE_READ, "name:s session:s channel:s sender:s text:s",
+     tools_explain},
+    {"chela.allowlist.list", SCOPE_APPROVALS, "", allow_list},
+    {"chela.allowlist.add", SCOPE_ADMIN, "kind:s! source:s", allow_add_pattern},
+    {"chela.allowlist.remove", SCOPE_ADMIN, "kind:s! source:s!", allow_remove_entry},
     {"chela.trace", SCOPE_READ, "run:s! message:b", trace},
     {"chela.plugins.list", SCOPE_READ, "", plugins_list},
     {"chela.plugins.options", SCOPE_READ, "name:s!", plugins_options},

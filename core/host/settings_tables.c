@@ -156,6 +156,16 @@ static const struct chela_option binding_items[] = {
     {"peer", CHELA_STRING, 0, NULL, "the sender, or the chat", NULL},
     END};
 
+static const struct chela_option tool_rule_items[] = {
+    {"agent", CHELA_STRING, 0, NULL, "only for agents that this glob fits", NULL},
+    {"channel", CHELA_STRING, 0, NULL, "only for messages of such channels", NULL},
+    {"sender", CHELA_STRING, 0, NULL, "only for such senders", NULL},
+    {"provider", CHELA_STRING, 0, NULL, "only for models of such providers", NULL},
+    {"profile", CHELA_STRING, 0, NULL, "only tools of this profile", profiles},
+    {"allow", CHELA_LIST, 0, NULL, "only these tools", NULL},
+    {"deny", CHELA_LIST, 0, NULL, "never these tools", NULL},
+    END};
+
 static const struct chela_option identity_items[] = {
     {"name", CHELA_STRING, CHELA_REQUIRED, NULL, "what the person is called", NULL},
     {"is", CHELA_LIST, CHELA_REQUIRED, NULL,
@@ -222,6 +232,8 @@ const struct chela_option settings_core_table[] = {
     N(AGENT("tools.also_allow"), CHELA_LIST, NULL, "these beside the profile's"),
     N(AGENT("tools.deny"), CHELA_LIST, NULL, "never these tools"),
     N(AGENT("tools.confirm_before_run"), CHELA_LIST, NULL, "always ask before these tools"),
+    N(AGENT("verbose"), CHELA_BOOL, NULL,
+      "show thinking and tool calls in chats whose /verbose says nothing else"),
     CHOICE(AGENT("tools.profile"), profiles, NULL, "which groups of tools it sees"),
     CHOICE(AGENT("tools.security"), securities, NULL, "what runs without a person's yes"),
     N(AGENT("tools.high_risk_free"), CHELA_BOOL, NULL,
@@ -237,6 +249,15 @@ const struct chela_option settings_core_table[] = {
     N("tools.deny", CHELA_LIST, NULL, "never these tools"),
     CHOICE("tools.profile", profiles, NULL, "which groups of tools agents see"),
     CHOICE("tools.security", securities, "ask", "what runs without a person's yes"),
+    ITEMS("tools.rules", tool_rule_items,
+          "fewer tools for some channels, senders, providers or agents; each that fits counts"),
+    N("tools.search", CHELA_BOOL, "true", "offer a search over the tools that are left out"),
+    N("tools.defer_above", CHELA_INT, "12000",
+      "tools of more tokens than this are left to the search, the largest plugins first; 0 = "
+      "never"),
+    N("tools.loop.warn", CHELA_INT, "5",
+      "tell the model when it has made a call so often with nothing new; 0 = never"),
+    N("tools.loop.end", CHELA_INT, "10", "end the turn then; 0 = never"),
     N("tools.approval.timeout", CHELA_DURATION, "30m", "an approval nobody gives is denied then"),
 
     /* routing: the rules of the router `rules` */

@@ -57,7 +57,7 @@ static const struct chela_option options[] = {
     {"file_size", CHELA_SIZE, CHELA_RELOAD, "0", "largest file that it may write, 0 = no limit",
      NULL},
     {"files", CHELA_INT, CHELA_RELOAD, "0", "most open files of each process, 0 = no limit", NULL},
-    {"sessions", CHELA_INT, CHELA_RELOAD, "32", "most commands at the same time", NULL},
+    {"sessions", CHELA_INT, CHELA_RELOAD, "128", "most commands at the same time", NULL},
     {NULL, 0, 0, NULL, NULL, NULL},
 };
 

@@ -5,6 +5,11 @@ AGENT_FAKES = tests/unit/agent_fake.c tests/unit/agent_fake.h tests/unit/agent_f
 AGENT_LIBS = core/libagent.a core/libbase.a sdk/wire/libwire.la sdk/support/libsupport.la $(JSONC_LIBS) $(CRYPTO_LIBS) \
 	$(MD4C_LIBS) $(PCRE2_LIBS) $(CMOCKA_LIBS)
 
+unit_tests += tests/unit/agent_chart_test tests/unit/agent_control_test
+tests_unit_agent_chart_test_SOURCES = tests/unit/agent_chart_test.c $(AGENT_FAKES)
+tests_unit_agent_chart_test_LDADD = $(AGENT_LIBS)
+tests_unit_agent_control_test_SOURCES = tests/unit/agent_control_test.c $(AGENT_FAKES)
+tests_unit_agent_control_test_LDADD = $(AGENT_LIBS)
 unit_tests += tests/unit/agent_state_test tests/unit/agent_text_test tests/unit/agent_policy_test \
 	tests/unit/agent_turn_test tests/unit/agent_call_test tests/unit/agent_failover_test \
 	tests/unit/agent_queue_test tests/unit/agent_recovery_test tests/unit/agent_history_test \

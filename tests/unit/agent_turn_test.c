@@ -92,9 +92,9 @@ static void the_prefix_stays_the_same_bytes_from_turn_to_turn(void **state)
     const char *one = strstr(world.requests[0], "\"tools\":"), *end = strstr(one, "]}]}");
     const char *two = strstr(world.requests[1], "\"tools\":");
     assert_memory_equal(one, two, (size_t)(end - one));
-    /* sorted by name, the deferred one left out */
+    /* sorted by name, the deferred one left out and to be searched for */
     assert_non_null(strstr(one, "[\"again\",\"boom\",\"change\",\"finish\",\"look\",\"note\","
-                                "\"step\",\"wipe\"]"));
+                                "\"step\",\"tool_search\",\"wipe\"]"));
     /* each message was rendered once: two questions and one answer */
     assert_int_equal(world.rendered, 3);
     world_close();

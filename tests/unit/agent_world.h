@@ -31,7 +31,7 @@ struct script_call {
 
 /* One answer of a model. */
 struct script {
-    const char *text;
+    const char *text, *thinking;
     struct script_call calls[4];
     uint32_t error;
     const char *message, *stop, *unsupported;
@@ -42,7 +42,7 @@ struct script {
 enum { SCRIPTS = 40, REQUESTS = 60, OPEN = 16 };
 
 static struct {
-    struct instance *channel, *mock, *other, *kit;
+    struct instance *channel, *mock, *other, *kit, *other_kit;
     struct script scripts[SCRIPTS];
     unsigned script_count, script_next;
     char *requests[REQUESTS]; /* JSON of each begin */
@@ -81,6 +81,8 @@ static inline void world_provider(struct instance *in, uint64_t call, uint32_t f
     static const struct script done = {.text = "done"};
     const struct script *s =
         world.script_next < world.script_count ? &world.scripts[world.script_next++] : &done;
+    if (s->thinking)
+        fake_thinking(call, s->thinking, "");
     if (s->text && *s->text)
         fake_text(call, s->text);
     for (unsigned i = 0; i < 4 && s->calls[i].name; i++)
@@ -219,6 +221,7 @@ static inline void world_open(void)
     world.other = fake_instance("other", ROLE_PROVIDER, &iface);
     iface = (struct chela_iface){.tool = &tool};
     world.kit = fake_instance("kit", ROLE_TOOL, &iface);
+    world.other_kit = fake_instance("other_kit", ROLE_TOOL, &iface);
     fake_publish(world.mock, CHELA_MODELS, "m1",
                  "{\"context\":100000,\"tools\":true,\"aliases\":[\"first\"]}");
     fake_publish(world.other, CHELA_MODELS, "m2", "{\"context\":100000,\"tools\":true}");

@@ -1,0 +1,12 @@
+/*
+ * For whom a tool is judged. A NULL or "" is not known (yet), and no rule about it fits.
+ */
+#ifndef AGENT_POLICY_SCOPE_H
+#define AGENT_POLICY_SCOPE_H
+
+struct policy_scope {
+    const char *agent, *channel, *sender;
+    const char *provider; /* instance of the model that is about to be called */
+};
+
+#endif
