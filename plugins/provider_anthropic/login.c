@@ -23,6 +23,11 @@ struct login {
     struct login_wait *sent;    /* out with one, in case it is refused */
 };
 
+static struct login *login_of(struct chela_inst *in)
+{
+    return ((struct anthropic *)in->self)->login;
+}
+
 bool login_used(struct chela_inst *in)
 {
     return chela_str_is(chela_option_text(in, "auth"), "oauth");
@@ -46,7 +51,7 @@ void login_open(struct chela_inst *in)
                      refresh = chela_option_text(in, "refresh_token");
     set(&l->access, access.s, (size_t)access.n);
     set(&l->refresh, refresh.s, (size_t)refresh.n);
-    in->self = l;
+    ((struct anthropic *)in->self)->login = l;
 }
 
 static void wait_free(struct login_wait *w)
@@ -80,7 +85,7 @@ static void wipe(char *text)
 
 void login_close(struct chela_inst *in)
 {
-    struct login *l = in->self;
+    struct login *l = login_of(in);
     if (!l)
         return;
     while (l->sent)
@@ -135,7 +140,7 @@ static bool fresh(struct chela_inst *in, const struct login *l)
 
 static void renew(struct chela_inst *in)
 {
-    struct login *l = in->self;
+    struct login *l = login_of(in);
     if (l->renewing)
         return;
     if (!l->refresh) {
@@ -167,7 +172,7 @@ static void renew(struct chela_inst *in)
 
 void login_send(struct chela_inst *in, struct login_wait *wait)
 {
-    struct login *l = in->self;
+    struct login *l = login_of(in);
     if (l->read_done && !l->renewing && fresh(in, l)) {
         post(l, wait);
         return;
@@ -180,7 +185,7 @@ void login_send(struct chela_inst *in, struct login_wait *wait)
 
 bool login_again(struct chela_inst *in, struct chela_stream *s)
 {
-    struct login *l = in->self;
+    struct login *l = login_of(in);
     struct login_wait *w = take_wait(&l->sent, s);
     if (!w || !l->refresh || s->extra) { /* it was renewed for this call before */
         wait_free(w);
@@ -196,7 +201,7 @@ bool login_again(struct chela_inst *in, struct chela_stream *s)
 
 void login_cancel(struct chela_inst *in, uint64_t call)
 {
-    struct login *l = in->self;
+    struct login *l = login_of(in);
     for (struct login_wait *w = l ? l->waiting : NULL; w; w = w->next)
         if (w->stream->call == call) {
             fail(take_wait(&l->waiting, w->stream), CHELA_E_CANCELLED, "cancelled");
@@ -206,7 +211,7 @@ void login_cancel(struct chela_inst *in, uint64_t call)
 
 void login_forget(struct chela_inst *in, struct chela_stream *s)
 {
-    struct login *l = in->self;
+    struct login *l = login_of(in);
     if (l)
         wait_free(take_wait(&l->sent, s));
 }
@@ -215,7 +220,7 @@ void login_forget(struct chela_inst *in, struct chela_stream *s)
 
 void login_start(struct chela_inst *in)
 {
-    struct login *l = in->self;
+    struct login *l = login_of(in);
     CHELA_ARGS(chela_key, a, in->host->local->new_call(in));
     a.h.tag = (uint64_t)(uintptr_t)&l->read;
     a.key = chela_s("login");
@@ -235,7 +240,7 @@ static void take_tokens(struct login *l, json_object *o)
 
 static void keep(struct chela_inst *in)
 {
-    struct login *l = in->self;
+    struct login *l = login_of(in);
     json_object *o = chela_json_new_object();
     size_t n;
     chela_json_put_text(o, "access_token", l->access);
@@ -253,7 +258,7 @@ static void keep(struct chela_inst *in)
 
 static void renewed(struct chela_inst *in, const struct chela_done *d)
 {
-    struct login *l = in->self;
+    struct login *l = login_of(in);
     json_object *o = NULL;
     l->renewing = false;
     if (d->error == CHELA_OK)
@@ -277,7 +282,7 @@ static void renewed(struct chela_inst *in, const struct chela_done *d)
 
 bool login_done(struct chela_inst *in, struct chela_task *task, const struct chela_done *d)
 {
-    struct login *l = in->self;
+    struct login *l = login_of(in);
     json_object *o = NULL;
     if (!l || !task)
         return false;

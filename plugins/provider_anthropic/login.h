@@ -10,6 +10,12 @@
 
 #include "support/stream.h"
 
+/* The instance; login is NULL with a key. */
+struct anthropic {
+    struct chela_toolsets tools;
+    struct login *login;
+};
+
 /* A model call that waits for a token: everything of its request but the token. */
 struct login_wait {
     struct login_wait *next;

@@ -84,6 +84,9 @@ static const struct chela_error_rule errors[] = {
 
 static int32_t open(struct chela_inst *in)
 {
+    in->self = calloc(1, sizeof(struct anthropic));
+    if (!in->self)
+        abort();
     if (login_used(in))
         login_open(in);
     return CHELA_OK;
@@ -91,7 +94,10 @@ static int32_t open(struct chela_inst *in)
 
 static void close(struct chela_inst *in)
 {
+    struct anthropic *a = in->self;
     login_close(in);
+    chela_toolsets_close(&a->tools);
+    free(a);
 }
 
 static void cancel(struct chela_inst *in, const struct chela_arg *a)
@@ -172,7 +178,8 @@ static void send_with_login(struct chela_inst *in, struct chela_stream *s, uint3
 
 static void begin(struct chela_inst *in, const struct chela_begin *b)
 {
-    struct chela_stream *s = chela_stream_begin(in, b, naming(in));
+    struct chela_stream *s =
+        chela_stream_begin(in, b, naming(in), &((struct anthropic *)in->self)->tools);
     struct request_style style = {.naming = naming(in),
                                   .max_tokens = chela_option_number(in, "max_tokens"),
                                   .cache = chela_option_number(in, "cache") != 0,
@@ -186,7 +193,7 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
     size_t n = 0;
     chela_params_open(&params, b);
     FILE *out = chela_write_open(&body, &n);
-    request_write(out, b, &s->names, &params, &style);
+    request_write(out, b, s->tools, &params, &style);
     fclose(out);
     snprintf(url, sizeof url, "%s/v1/messages", chela_option_text(in, "base_url").s);
     write_beta(in, beta, sizeof beta);
@@ -373,7 +380,7 @@ static void http(struct chela_inst *in, const struct chela_http_event *e)
 static void done(struct chela_inst *in, const struct chela_done *d)
 {
     struct chela_task *task = chela_task_of(d->h.tag);
-    if (in->self && task && task->kind == CHELA_TASK_STREAM) {
+    if (login_used(in) && task && task->kind == CHELA_TASK_STREAM) {
         if (d->http_status == 401 && login_again(in, chela_stream_of(d->h.tag)))
             return;
         login_forget(in, chela_stream_of(d->h.tag));

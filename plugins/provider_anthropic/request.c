@@ -155,30 +155,24 @@ void request_message(FILE *out, const struct chela_message *m)
 
 /* ---- the whole ---- */
 
-static void put_tools(FILE *out, const struct chela_begin *b, struct chela_names *names,
-                      const struct request_style *style)
+static void put_tool(FILE *out, struct chela_offer *tool, const void *arg)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *f = chela_write_open(&text, &n);
-    for (size_t i = 0; i < names->count; i++) {
-        struct chela_tool_spec tool;
-        if (!chela_tool_open(&tool, names, b, i))
-            continue;
-        fprintf(f, ",{\"name\":\"%s\"", tool.name);
-        chela_write_member(f, ",\"description\":", tool.manifest, "description");
-        fputs(",\"input_schema\":", f);
-        chela_write_json(f, tool.parameters);
-        fputs(style->fine_grained ? ",\"eager_input_streaming\":true}" : "}", f);
-        chela_tool_close(&tool);
-    }
-    fclose(f);
-    if (n) {
-        fputs(",\"tools\":[", out);
-        fwrite(text + 1, 1, n - 2, out); /* without the comma in front and the last brace */
-        fprintf(out, "%s}]", style->cache ? cache_mark : "");
-    }
-    free(text);
+    const struct request_style *style = arg;
+    fprintf(out, "{\"name\":\"%s\"", tool->wire);
+    chela_write_member(out, ",\"description\":", tool->manifest, "description");
+    fputs(",\"input_schema\":", out);
+    chela_write_json(out, tool->parameters);
+    fputs(style->fine_grained ? ",\"eager_input_streaming\":true}" : "}", out);
+}
+
+static void put_tools(FILE *out, struct chela_toolset *tools, const struct request_style *style)
+{
+    struct chela_str text = chela_toolset_text(tools, put_tool, style);
+    if (!text.n)
+        return;
+    fputs(",\"tools\":[", out);
+    fwrite(text.s, 1, (size_t)text.n - 1, out); /* the mark goes into the last one */
+    fprintf(out, "%s}]", style->cache ? cache_mark : "");
 }
 
 /* Thinking budgets by level; the answer needs room beside them. */
@@ -284,7 +278,7 @@ static void put_system(FILE *out, struct chela_str system, const struct request_
     fputc(']', out);
 }
 
-void request_write(FILE *out, const struct chela_begin *b, struct chela_names *names,
+void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset *tools,
                    const struct chela_params *params, const struct request_style *style)
 {
     struct chela_turns turns = {
@@ -301,6 +295,6 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_names *n
     fputs(",\"messages\":[", out);
     chela_write_turns(out, b, &turns);
     fputc(']', out);
-    put_tools(out, b, names, style);
+    put_tools(out, tools, style);
     fputs(params->stream ? ",\"stream\":true}" : "}", out);
 }

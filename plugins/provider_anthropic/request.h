@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "support/request.h"
+#include "support/toolset.h"
 
 /* With a plain key no tool is renamed but for what the API takes; a login's clients have names of
  * their own for tools, which are mapped to and back. */
@@ -28,7 +29,7 @@ struct request_style {
 
 /* A chela_message_writer: content blocks, separated by commas. */
 void request_message(FILE *out, const struct chela_message *m);
-void request_write(FILE *out, const struct chela_begin *b, struct chela_names *names,
+void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset *tools,
                    const struct chela_params *params, const struct request_style *style);
 
 #endif

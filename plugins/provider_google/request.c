@@ -174,24 +174,12 @@ static void put_parameters(FILE *out, json_object *parameters, bool openapi)
     json_object_put(fit);
 }
 
-static void put_tools(FILE *out, const struct chela_begin *b, struct chela_names *names,
-                      bool openapi)
+static void put_tool(FILE *out, struct chela_offer *tool, const void *openapi)
 {
-    bool first = true;
-    for (size_t i = 0; i < names->count; i++) {
-        struct chela_tool_spec tool;
-        if (!chela_tool_open(&tool, names, b, i))
-            continue;
-        fprintf(out, "%s{\"name\":\"%s\"", first ? ",\"tools\":[{\"functionDeclarations\":[" : ",",
-                tool.name);
-        chela_write_member(out, ",\"description\":", tool.manifest, "description");
-        put_parameters(out, tool.parameters, openapi);
-        fputc('}', out);
-        chela_tool_close(&tool);
-        first = false;
-    }
-    if (!first)
-        fputs("]}]", out);
+    fprintf(out, "{\"name\":\"%s\"", tool->wire);
+    chela_write_member(out, ",\"description\":", tool->manifest, "description");
+    put_parameters(out, tool->parameters, *(const bool *)openapi);
+    fputc('}', out);
 }
 
 static void put_tool_choice(FILE *out, const char *choice)
@@ -248,7 +236,7 @@ static void put_generation(FILE *out, const struct chela_begin *b,
     free(text);
 }
 
-void request_write(FILE *out, const struct chela_begin *b, struct chela_names *names,
+void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset *tools,
                    const struct chela_params *params, bool openapi)
 {
     static const struct chela_turns turns = {
@@ -265,7 +253,8 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_names *n
         chela_write_string(out, b->system.s, (size_t)b->system.n);
         fputs("}]}", out);
     }
-    put_tools(out, b, names, openapi);
+    chela_toolset_write(out, tools, ",\"tools\":[{\"functionDeclarations\":[", put_tool, &openapi,
+                        "]}]");
     if (params->choice)
         put_tool_choice(out, params->choice);
     put_generation(out, b, params);

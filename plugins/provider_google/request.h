@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "support/request.h"
+#include "support/toolset.h"
 
 extern const struct chela_naming request_naming;
 
@@ -18,7 +19,7 @@ enum { REQUEST_WHERE = 16 };
 /* A chela_message_writer: parts, separated by commas. */
 void request_message(FILE *out, const struct chela_message *m);
 /* openapi: tools as the older `parameters`, else as parametersJsonSchema. */
-void request_write(FILE *out, const struct chela_begin *b, struct chela_names *names,
+void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset *tools,
                    const struct chela_params *params, bool openapi);
 
 #endif

@@ -51,6 +51,7 @@ enum { TASK_PROPS = CHELA_TASK_OWN, TASK_TEMPLATE };
 struct llama {
     struct chela_task props;
     int slots; /* that the server has; 0: not known */
+    struct chela_toolsets tools;
 };
 
 /* What a stream needs beside what all have; the stream's `extra`. */
@@ -75,7 +76,9 @@ static int32_t open(struct chela_inst *in)
 
 static void close(struct chela_inst *in)
 {
-    free(in->self);
+    struct llama *l = in->self;
+    chela_toolsets_close(&l->tools);
+    free(l);
 }
 
 static void put_headers(struct chela_inst *in, struct chela_headers *h)
@@ -165,7 +168,8 @@ static void turn_free(void *extra)
 
 static void begin(struct chela_inst *in, const struct chela_begin *b)
 {
-    struct chela_stream *s = chela_stream_begin(in, b, &request_naming);
+    struct chela_stream *s =
+        chela_stream_begin(in, b, &request_naming, &((struct llama *)in->self)->tools);
     struct turn *t = calloc(1, sizeof *t);
     struct chela_params params;
     enum request_tools tools = tools_of(in);
@@ -177,19 +181,14 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
     t->stream = s;
     chela_params_open(&params, b);
     FILE *out = chela_write_open(&t->messages, &t->message_length);
-    request_template(out, b, &s->names, &params, tools);
+    request_template(out, b, s->tools, &params, tools);
     fclose(out);
-    for (size_t i = 0; i < s->names.count && tools == REQUEST_SCHEMA; i++) {
-        struct chela_tool_spec spec; /* the schema needs what the template was not told */
-        if (chela_tool_open(&spec, &s->names, b, i))
-            chela_tool_close(&spec);
-    }
-    t->forced = request_forced(&s->names, &params, tools);
+    t->forced = request_forced(s->tools, &params, tools);
     t->has_images = memmem(t->messages, t->message_length, "\"image_url\"", 11) != NULL;
     s->writes_calls = !t->forced;
     s->streaming = params.stream;
     out = chela_write_open(&t->rest, &t->rest_length);
-    request_completion(out, &s->names, &params, t->forced, slot_of(in, params.session));
+    request_completion(out, s->tools, &params, t->forced, slot_of(in, params.session));
     fclose(out);
     chela_params_close(&params);
 

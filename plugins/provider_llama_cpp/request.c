@@ -113,31 +113,28 @@ void request_message(FILE *out, const struct chela_message *m)
 /* ---- /apply-template ---- */
 
 /* The tools as words, for a model whose template knows none. */
-static void write_told(FILE *out, const struct chela_begin *b, struct chela_names *names)
+static void write_told(FILE *out, const struct chela_toolset *offered)
 {
     fputs("\n\nAnswer with one JSON object: {\"" REPLY_TEXT "\": \"what you say\"}, or, to call "
           "tools, {\"" REPLY_CALLS "\": [{\"name\": \"...\", \"arguments\": {...}}]}. The tools:\n",
           out);
-    for (size_t i = 0; i < names->count; i++) {
-        struct chela_tool_spec tool;
+    for (size_t i = 0; i < offered->count; i++) {
+        const struct chela_offer *tool = &offered->offers[i];
         size_t n = 0;
-        if (!chela_tool_open(&tool, names, b, i))
-            continue;
-        const char *about = chela_json_string(tool.manifest, "description", &n);
-        fprintf(out, "- %s: ", tool.name);
+        const char *about = chela_json_string(tool->manifest, "description", &n);
+        fprintf(out, "- %s: ", tool->wire);
         if (about)
             fwrite(about, 1, n, out);
         fputs(" Arguments: ", out);
-        chela_write_json(out, tool.parameters);
+        chela_write_json(out, tool->parameters);
         fputc('\n', out);
-        chela_tool_close(&tool);
     }
 }
 
-static bool put_system(FILE *out, const struct chela_begin *b, struct chela_names *names,
+static bool put_system(FILE *out, const struct chela_begin *b, struct chela_toolset *offered,
                        enum request_tools tools)
 {
-    bool told = tools == REQUEST_SCHEMA && names->count;
+    bool told = tools == REQUEST_SCHEMA && offered->count;
     char *text = NULL;
     size_t n = 0;
     if (!b->system.n && !told)
@@ -145,7 +142,7 @@ static bool put_system(FILE *out, const struct chela_begin *b, struct chela_name
     FILE *f = chela_write_open(&text, &n);
     fwrite(b->system.s, 1, (size_t)b->system.n, f);
     if (told)
-        write_told(f, b, names);
+        write_told(f, offered);
     fclose(f);
     fputs("{\"role\":\"system\",\"content\":", out);
     chela_write_string(out, text, n);
@@ -154,15 +151,15 @@ static bool put_system(FILE *out, const struct chela_begin *b, struct chela_name
     return true;
 }
 
-void request_template(FILE *out, const struct chela_begin *b, struct chela_names *names,
+void request_template(FILE *out, const struct chela_begin *b, struct chela_toolset *offered,
                       const struct chela_params *params, enum request_tools tools)
 {
     fputs("{\"messages\":[", out);
-    bool system = put_system(out, b, names, tools);
+    bool system = put_system(out, b, offered, tools);
     chela_write_messages(out, b, !system);
     fputc(']', out);
     if (tools == REQUEST_TEMPLATE)
-        chela_chat_tools(out, b, names);
+        chela_chat_tools(out, offered);
     if (params->thinking || params->no_thinking)
         fprintf(out, ",\"chat_template_kwargs\":{\"enable_thinking\":%s}",
                 params->thinking ? "true" : "false");
@@ -182,29 +179,29 @@ static json_object *object_of(const char *name, json_object *value)
     return o;
 }
 
-static json_object *call_schema(const struct chela_names *names, size_t i)
+static json_object *call_schema(const struct chela_offer *tool)
 {
     static const char *const dropped[] = {"pattern", "format", "$schema", "not", NULL};
     json_object *name = chela_json_new_object();
-    chela_json_put_text(name, "const", names->wire[i]);
+    chela_json_put_text(name, "const", tool->wire);
     json_object *call = object_of("name", name);
     chela_json_put(chela_json_object(call, "properties"), "arguments",
-                   chela_schema_without(names->parameters[i], dropped));
+                   chela_schema_without(tool->parameters, dropped));
     chela_json_push(chela_json_array(call, "required"), json_object_new_string("arguments"));
     return call;
 }
 
 /* The schema of reply.h's object. choice: NULL or "auto": words or calls; "required": calls; else
  * the name of the one tool. */
-static json_object *reply_schema(const struct chela_names *names, const char *choice)
+static json_object *reply_schema(const struct chela_toolset *offered, const char *choice)
 {
     json_object *calls = chela_json_new_object(), *any, *item = chela_json_new_object();
     bool free_choice = !choice || strcmp(choice, "auto") == 0;
-    int only = choice ? chela_names_find(names, choice, strlen(choice)) : -1;
+    int only = choice ? chela_toolset_find(offered, choice, strlen(choice)) : -1;
     any = chela_json_put_array(item, "anyOf");
-    for (size_t i = 0; i < names->count; i++)
-        if (names->parameters[i] && (only < 0 || (size_t)only == i))
-            chela_json_push(any, call_schema(names, i));
+    for (size_t i = 0; i < offered->count; i++)
+        if (only < 0 || (size_t)only == i)
+            chela_json_push(any, call_schema(&offered->offers[i]));
     chela_json_put_text(calls, "type", "array");
     chela_json_put(calls, "items", item);
     chela_json_put_int(calls, "minItems", 1);
@@ -219,15 +216,15 @@ static json_object *reply_schema(const struct chela_names *names, const char *ch
     return either;
 }
 
-bool request_forced(const struct chela_names *names, const struct chela_params *params,
+bool request_forced(const struct chela_toolset *offered, const struct chela_params *params,
                     enum request_tools tools)
 {
     bool none = params->choice && strcmp(params->choice, "none") == 0,
          chosen = params->choice && !none && strcmp(params->choice, "auto") != 0;
-    return names->count && !none && (tools == REQUEST_SCHEMA || chosen);
+    return offered->count && !none && (tools == REQUEST_SCHEMA || chosen);
 }
 
-void request_completion(FILE *out, const struct chela_names *names,
+void request_completion(FILE *out, const struct chela_toolset *offered,
                         const struct chela_params *params, bool forced, int slot)
 {
     if (params->max_tokens > 0)
@@ -238,11 +235,11 @@ void request_completion(FILE *out, const struct chela_names *names,
     }
     if (forced || params->schema) {
         json_object *schema =
-            forced ? reply_schema(names, params->choice) : json_object_get(params->schema);
+            forced ? reply_schema(offered, params->choice) : json_object_get(params->schema);
         fputs(",\"json_schema\":", out);
         chela_write_json(out, schema);
         json_object_put(schema);
-    } else if (names->count) { /* marks of calls are printed, not swallowed as special */
+    } else if (offered->count) { /* marks of calls are printed, not swallowed as special */
         fputs(",\"preserved_tokens\":[\"<tool_call>\",\"</tool_call>\",\"[TOOL_CALLS]\"]", out);
     }
     if (slot >= 0)

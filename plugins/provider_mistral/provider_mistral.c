@@ -97,14 +97,14 @@ static void asked(struct chela_inst *in, struct chela_task *task, const struct c
 
 static void begin(struct chela_inst *in, const struct chela_begin *b)
 {
-    struct chela_stream *s = chela_stream_begin(in, b, &request_naming);
+    struct chela_stream *s = chela_stream_begin(in, b, &request_naming, in->self);
     struct chela_params params;
     struct chela_headers h;
     char *body = NULL, url[2048];
     size_t n = 0;
     chela_params_open(&params, b);
     FILE *out = chela_write_open(&body, &n);
-    request_write(out, b, &s->names, &params);
+    request_write(out, b, s->tools, &params);
     fclose(out);
     put_headers(in, &h);
     put_url(in, url, sizeof url, "chat/completions");

@@ -89,7 +89,7 @@ static void put_tool_choice(FILE *out, const char *choice)
     }
 }
 
-void request_write(FILE *out, const struct chela_begin *b, struct chela_names *names,
+void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset *tools,
                    const struct chela_params *params)
 {
     fputs("{\"model\":", out);
@@ -102,7 +102,7 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_names *n
     }
     chela_write_answered(out, b, b->system.n == 0, CHELA_NOTED);
     fputc(']', out);
-    chela_chat_tools(out, b, names);
+    chela_chat_tools(out, tools);
     if (params->max_tokens > 0)
         fprintf(out, ",\"max_tokens\":%lld", (long long)params->max_tokens);
     if (params->temperature) {

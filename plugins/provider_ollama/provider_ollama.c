@@ -35,6 +35,7 @@ struct ollama {
     struct chela_task list;
     json_object *found; /* array of CHELA_MODELS objects */
     unsigned open;
+    struct chela_toolsets tools;
 };
 
 struct show {
@@ -56,6 +57,7 @@ static void close(struct chela_inst *in)
 {
     struct ollama *o = in->self;
     json_object_put(o->found);
+    chela_toolsets_close(&o->tools);
     free(o);
 }
 
@@ -181,7 +183,8 @@ static json_object *about(struct chela_inst *in, struct chela_str name)
 
 static void begin(struct chela_inst *in, const struct chela_begin *b)
 {
-    struct chela_stream *s = chela_stream_begin(in, b, &request_naming);
+    struct chela_stream *s =
+        chela_stream_begin(in, b, &request_naming, &((struct ollama *)in->self)->tools);
     struct request_style style = {chela_option_number(in, "context"),
                                   chela_option_text(in, "keep_alive"),
                                   chela_json_bool(about(in, b->model), "thinking", true)};
@@ -191,7 +194,7 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
     size_t n = 0;
     chela_params_open(&params, b);
     FILE *out = chela_write_open(&body, &n);
-    request_write(out, b, &s->names, &params, &style);
+    request_write(out, b, s->tools, &params, &style);
     fclose(out);
     snprintf(url, sizeof url, "%s/api/chat", chela_option_text(in, "base_url").s);
     put_headers(in, &h);

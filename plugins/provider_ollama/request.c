@@ -119,7 +119,7 @@ static void put_params(FILE *out, const struct chela_begin *b, const struct chel
     json_object_put(options);
 }
 
-void request_write(FILE *out, const struct chela_begin *b, struct chela_names *names,
+void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset *tools,
                    const struct chela_params *params, const struct request_style *style)
 {
     fputs("{\"model\":", out);
@@ -132,7 +132,7 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_names *n
     }
     chela_write_messages(out, b, b->system.n == 0);
     fputc(']', out);
-    chela_chat_tools(out, b, names);
+    chela_chat_tools(out, tools);
     put_params(out, b, params, style);
     if (style->keep_alive.n) {
         fputs(",\"keep_alive\":", out);

@@ -121,7 +121,7 @@ static void asked(struct chela_inst *in, struct chela_task *task, const struct c
 
 static void begin(struct chela_inst *in, const struct chela_begin *b)
 {
-    struct chela_stream *s = chela_stream_begin(in, b, &request_naming);
+    struct chela_stream *s = chela_stream_begin(in, b, &request_naming, in->self);
     struct preset p = preset_of(in);
     struct chela_params params;
     struct chela_headers h;
@@ -129,7 +129,7 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
     size_t n = 0;
     chela_params_open(&params, b);
     FILE *out = chela_write_open(&body, &n);
-    request_write(out, &p, b, &s->names, &params);
+    request_write(out, &p, b, s->tools, &params);
     fclose(out);
     snprintf(url, sizeof url, "%s/chat/completions", p.base_url);
     put_headers(in, &h);
@@ -291,6 +291,8 @@ static const struct chela_provider provider = {
 static const struct chela_iface openai = {
     CHELA_IFACE("openai", "OpenAI's chat completions and services that speak it", CHELA_CAP_DEFAULT,
                 options),
+    .open = chela_toolsets_instance,
+    .close = chela_toolsets_instance_close,
     .start = start,
     .http = http,
     .done = done,

@@ -157,32 +157,20 @@ void request_message(FILE *out, const struct chela_message *m)
 
 /* ---- the whole ---- */
 
-static void put_tools(FILE *out, const struct preset *p, const struct chela_begin *b,
-                      struct chela_names *names)
+static void put_tool(FILE *out, struct chela_offer *tool, const void *preset)
 {
-    bool first = true;
-    for (size_t i = 0; i < names->count && (p->switches & TAKES_TOOLS); i++) {
-        struct chela_tool_spec tool;
-        if (!chela_tool_open(&tool, names, b, i))
-            continue;
-        json_object *strict =
-                        p->switches & TAKES_STRICT ? chela_schema_strict(tool.parameters) : NULL,
-                    *plain = p->dropped ? chela_schema_without(tool.parameters, p->dropped)
-                                        : json_object_get(tool.parameters);
-        names->strict[i] = strict != NULL;
-        fprintf(out, "%s{\"type\":\"function\",\"function\":{\"name\":\"%s\"",
-                first ? ",\"tools\":[" : ",", tool.name);
-        chela_write_member(out, ",\"description\":", tool.manifest, "description");
-        fputs(",\"parameters\":", out);
-        chela_write_json(out, strict ? strict : plain);
-        fputs(strict ? ",\"strict\":true}}" : "}}", out);
-        json_object_put(strict);
-        json_object_put(plain);
-        chela_tool_close(&tool);
-        first = false;
-    }
-    if (!first)
-        fputc(']', out);
+    const struct preset *p = preset;
+    json_object *strict = p->switches & TAKES_STRICT ? chela_schema_strict(tool->parameters) : NULL,
+                *plain = p->dropped ? chela_schema_without(tool->parameters, p->dropped)
+                                    : json_object_get(tool->parameters);
+    tool->strict = strict != NULL;
+    fprintf(out, "{\"type\":\"function\",\"function\":{\"name\":\"%s\"", tool->wire);
+    chela_write_member(out, ",\"description\":", tool->manifest, "description");
+    fputs(",\"parameters\":", out);
+    chela_write_json(out, strict ? strict : plain);
+    fputs(strict ? ",\"strict\":true}}" : "}}", out);
+    json_object_put(strict);
+    json_object_put(plain);
 }
 
 static void put_tool_choice(FILE *out, const char *choice)
@@ -247,7 +235,7 @@ static void put_params(FILE *out, const struct preset *p, const struct chela_par
 }
 
 void request_write(FILE *out, const struct preset *p, const struct chela_begin *b,
-                   struct chela_names *names, const struct chela_params *params)
+                   struct chela_toolset *tools, const struct chela_params *params)
 {
     bool developer = params->thinking && (p->switches & TAKES_DEVELOPER);
     fputs("{\"model\":", out);
@@ -261,7 +249,8 @@ void request_write(FILE *out, const struct preset *p, const struct chela_begin *
     chela_write_answered(out, b, b->system.n == 0,
                          p->switches & ANSWER_AFTER_TOOL ? CHELA_NOTED : NULL);
     fputc(']', out);
-    put_tools(out, p, b, names);
+    if (p->switches & TAKES_TOOLS)
+        chela_toolset_write(out, tools, ",\"tools\":[", put_tool, p, "]");
     put_params(out, p, params);
     if (params->stream)
         fputs(p->switches & TAKES_USAGE

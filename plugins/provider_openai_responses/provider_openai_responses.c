@@ -71,7 +71,7 @@ struct progress {
 
 static void begin(struct chela_inst *in, const struct chela_begin *b)
 {
-    struct chela_stream *s = chela_stream_begin(in, b, &request_naming);
+    struct chela_stream *s = chela_stream_begin(in, b, &request_naming, in->self);
     struct request_style style = {chela_option_number(in, "strict") != 0,
                                   chela_option_number(in, "encrypted_reasoning") != 0};
     struct chela_params params;
@@ -80,7 +80,7 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
     size_t n = 0;
     chela_params_open(&params, b);
     FILE *out = chela_write_open(&body, &n);
-    request_write(out, b, &s->names, &params, &style);
+    request_write(out, b, s->tools, &params, &style);
     fclose(out);
     snprintf(url, sizeof url, "%s/responses", chela_option_text(in, "base_url").s);
     chela_headers_open(&h);

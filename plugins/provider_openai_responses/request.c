@@ -164,28 +164,17 @@ void request_message(FILE *out, const struct chela_message *m)
 
 /* ---- the whole ---- */
 
-static void put_tools(FILE *out, const struct chela_begin *b, struct chela_names *names,
-                      bool want_strict)
+static void put_tool(FILE *out, struct chela_offer *tool, const void *arg)
 {
-    bool first = true;
-    for (size_t i = 0; i < names->count; i++) {
-        struct chela_tool_spec tool;
-        if (!chela_tool_open(&tool, names, b, i))
-            continue;
-        json_object *strict = want_strict ? chela_schema_strict(tool.parameters) : NULL;
-        names->strict[i] = strict != NULL;
-        fprintf(out, "%s{\"type\":\"function\",\"name\":\"%s\"", first ? ",\"tools\":[" : ",",
-                tool.name);
-        chela_write_member(out, ",\"description\":", tool.manifest, "description");
-        fputs(",\"parameters\":", out);
-        chela_write_json(out, strict ? strict : tool.parameters);
-        fprintf(out, ",\"strict\":%s}", strict ? "true" : "false");
-        json_object_put(strict);
-        chela_tool_close(&tool);
-        first = false;
-    }
-    if (!first)
-        fputc(']', out);
+    const struct request_style *style = arg;
+    json_object *strict = style->strict ? chela_schema_strict(tool->parameters) : NULL;
+    tool->strict = strict != NULL;
+    fprintf(out, "{\"type\":\"function\",\"name\":\"%s\"", tool->wire);
+    chela_write_member(out, ",\"description\":", tool->manifest, "description");
+    fputs(",\"parameters\":", out);
+    chela_write_json(out, strict ? strict : tool->parameters);
+    fprintf(out, ",\"strict\":%s}", strict ? "true" : "false");
+    json_object_put(strict);
 }
 
 static void put_tool_choice(FILE *out, const char *choice)
@@ -230,7 +219,7 @@ static void put_params(FILE *out, const struct chela_params *params,
         put_tool_choice(out, params->choice);
 }
 
-void request_write(FILE *out, const struct chela_begin *b, struct chela_names *names,
+void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset *tools,
                    const struct chela_params *params, const struct request_style *style)
 {
     fputs("{\"model\":", out);
@@ -242,7 +231,7 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_names *n
     fputs(",\"input\":[", out);
     chela_write_messages(out, b, true);
     fputc(']', out);
-    put_tools(out, b, names, style->strict);
+    chela_toolset_write(out, tools, ",\"tools\":[", put_tool, style, "]");
     put_params(out, params, style);
     fprintf(out, ",\"store\":false,\"stream\":%s}", params->stream ? "true" : "false");
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "support/request.h"
+#include "support/toolset.h"
 
 extern const struct chela_naming request_naming;
 
@@ -19,7 +20,7 @@ struct request_style {
 /* A chela_message_writer: items, separated by commas. A signature of thinking is a whole reasoning
  * item, or {"type":"phase","phase":P} for the text that follows. */
 void request_message(FILE *out, const struct chela_message *m);
-void request_write(FILE *out, const struct chela_begin *b, struct chela_names *names,
+void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset *tools,
                    const struct chela_params *params, const struct request_style *style);
 
 #endif

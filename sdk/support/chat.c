@@ -65,22 +65,17 @@ void chela_chat_calls(FILE *out, const struct chela_message *m, bool objects)
         fputc(']', out);
 }
 
-void chela_chat_tools(FILE *out, const struct chela_begin *b, struct chela_names *names)
+static void write_tool(FILE *out, struct chela_offer *tool, const void *arg)
 {
-    bool first = true;
-    for (size_t i = 0; i < names->count; i++) {
-        struct chela_tool_spec tool;
-        if (!chela_tool_open(&tool, names, b, i))
-            continue;
-        fprintf(out, "%s{\"type\":\"function\",\"function\":{\"name\":\"%s\"",
-                first ? ",\"tools\":[" : ",", tool.name);
-        chela_write_member(out, ",\"description\":", tool.manifest, "description");
-        fputs(",\"parameters\":", out);
-        chela_write_json(out, tool.parameters);
-        fputs("}}", out);
-        chela_tool_close(&tool);
-        first = false;
-    }
-    if (!first)
-        fputc(']', out);
+    (void)arg;
+    fprintf(out, "{\"type\":\"function\",\"function\":{\"name\":\"%s\"", tool->wire);
+    chela_write_member(out, ",\"description\":", tool->manifest, "description");
+    fputs(",\"parameters\":", out);
+    chela_write_json(out, tool->parameters);
+    fputs("}}", out);
+}
+
+void chela_chat_tools(FILE *out, struct chela_toolset *tools)
+{
+    chela_toolset_write(out, tools, ",\"tools\":[", write_tool, NULL, "]");
 }

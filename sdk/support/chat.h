@@ -8,6 +8,7 @@
 #define CHELA_SUPPORT_CHAT_H
 
 #include "support/request.h"
+#include "support/toolset.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -28,7 +29,7 @@ void chela_chat_user(FILE *out, const struct chela_message *m, chela_message_wri
 void chela_chat_calls(FILE *out, const struct chela_message *m, bool objects);
 
 /* "tools" behind a comma, in their plain form; nothing if none is offered. */
-void chela_chat_tools(FILE *out, const struct chela_begin *b, struct chela_names *names);
+void chela_chat_tools(FILE *out, struct chela_toolset *tools);
 
 #pragma GCC visibility pop
 #endif

@@ -9,14 +9,6 @@
 
 #include "support/base64.h"
 
-static void *take(size_t size)
-{
-    void *p = calloc(1, size ? size : 1);
-    if (!p)
-        abort();
-    return p;
-}
-
 /* ---- text ---- */
 
 FILE *chela_write_open(char **ret_text, size_t *ret_length)
@@ -329,86 +321,6 @@ void chela_write_turns(FILE *out, const struct chela_begin *b, const struct chel
     }
     if (side >= 0)
         fputs(t->close, out);
-}
-
-void chela_names_open(struct chela_names *n, const struct chela_naming *naming,
-                      const struct chela_begin *b)
-{
-    n->count = (size_t)b->tools.n;
-    n->wire = take(n->count * sizeof *n->wire);
-    n->original = take(n->count * sizeof *n->original);
-    n->parameters = take(n->count * sizeof(json_object *));
-    n->strict = take(n->count * sizeof *n->strict);
-    for (size_t i = 0; i < n->count; i++) {
-        struct chela_str name = b->tools.v[i].name;
-        n->original[i] = take((size_t)name.n + 1);
-        if (name.n)
-            memcpy(n->original[i], name.s, (size_t)name.n);
-        char wire[CHELA_NAME_SIZE];
-        chela_wire_name(naming, name.s, (size_t)name.n, wire);
-        bool taken = false;
-        for (size_t k = 0; k < i && !taken; k++)
-            taken = strcmp(n->wire[k], wire) == 0;
-        if (!taken)
-            memcpy(n->wire[i], wire, sizeof wire);
-    }
-}
-
-void chela_names_close(struct chela_names *n)
-{
-    for (size_t i = 0; i < n->count; i++) {
-        free(n->original[i]);
-        json_object_put(n->parameters[i]);
-    }
-    free(n->parameters);
-    free(n->strict);
-    free(n->original);
-    free(n->wire);
-    *n = (struct chela_names){0};
-}
-
-const char *chela_names_original(const struct chela_names *n, const char *wire)
-{
-    for (size_t i = 0; i < n->count; i++)
-        if (n->wire[i][0] && strcmp(n->wire[i], wire) == 0)
-            return n->original[i];
-    return NULL;
-}
-
-int chela_names_find(const struct chela_names *n, const char *name, size_t length)
-{
-    for (size_t i = 0; i < n->count; i++)
-        if (n->wire[i][0] &&
-            ((strlen(n->wire[i]) == length && memcmp(n->wire[i], name, length) == 0) ||
-             (strlen(n->original[i]) == length && memcmp(n->original[i], name, length) == 0)))
-            return (int)i;
-    return -1;
-}
-
-bool chela_tool_open(struct chela_tool_spec *t, struct chela_names *n, const struct chela_begin *b,
-                     size_t index)
-{
-    struct chela_str manifest = b->tools.v[index].value;
-    *t = (struct chela_tool_spec){0};
-    if (!n->wire[index][0] ||
-        chela_json_parse(manifest.s, (size_t)manifest.n, NULL, &t->manifest, NULL) < 0)
-        return false;
-    t->name = n->wire[index];
-    t->parameters = json_object_get(chela_json_object(t->manifest, "parameters"));
-    if (!t->parameters) {
-        t->parameters = chela_json_new_object();
-        chela_json_put_text(t->parameters, "type", "object");
-        chela_json_put_object(t->parameters, "properties");
-    }
-    json_object_put(n->parameters[index]);
-    n->parameters[index] = json_object_get(t->parameters);
-    return true;
-}
-
-void chela_tool_close(struct chela_tool_spec *t)
-{
-    json_object_put(t->parameters);
-    json_object_put(t->manifest);
 }
 
 void chela_headers_open(struct chela_headers *h)

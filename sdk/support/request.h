@@ -1,7 +1,7 @@
 /*
  * What the requests of all model services have in common: text that is written piece by piece, the
- * frame of `render`, the parameters of a call, its messages and tools. A provider adds its
- * service's form. Needs json-c, libc and the SDK; all functions [loop].
+ * frame of `render`, the parameters of a call and its messages (its tools: toolset.h). A provider
+ * adds its service's form. Needs json-c, libc and the SDK; all functions [loop].
  */
 #ifndef CHELA_SUPPORT_REQUEST_H
 #define CHELA_SUPPORT_REQUEST_H
@@ -109,33 +109,6 @@ struct chela_turns {
     const char *mark;    /* put into the last part of the last user's turn, or NULL */
 };
 void chela_write_turns(FILE *out, const struct chela_begin *b, const struct chela_turns *t);
-
-/* Tools that are offered, under their wire names. One whose name meets an earlier one's is left
- * out. */
-struct chela_names {
-    size_t count;
-    char (*wire)[CHELA_NAME_SIZE]; /* "" = left out */
-    char **original;
-    json_object **parameters; /* the schemas of those that chela_tool_open has seen, else NULL */
-    bool *strict;             /* sent in strict form: null members are undone (tool_schema.h) */
-};
-void chela_names_open(struct chela_names *n, const struct chela_naming *naming,
-                      const struct chela_begin *b);
-void chela_names_close(struct chela_names *n);
-const char *chela_names_original(const struct chela_names *n, const char *wire); /* NULL: unknown */
-/* The tool of that name, wire or original: its place, or -1 if none is offered. */
-int chela_names_find(const struct chela_names *n, const char *name, size_t length);
-
-/* The manifest of a tool that is offered. */
-struct chela_tool_spec {
-    json_object *manifest;
-    const char *name; /* on the wire */
-    json_object *parameters;
-};
-/* False: left out. Else the caller closes. */
-bool chela_tool_open(struct chela_tool_spec *t, struct chela_names *n, const struct chela_begin *b,
-                     size_t index);
-void chela_tool_close(struct chela_tool_spec *t);
 
 /* Headers of a request: content-type and a bearer token, where there is one. */
 enum { CHELA_HEADERS = 8 };

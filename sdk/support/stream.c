@@ -27,20 +27,21 @@ static char *copy(const char *s, size_t n)
 
 static const char *original_name(const struct chela_stream *s, const char *wire)
 {
-    const char *original = chela_names_original(&s->names, wire);
+    const char *original = chela_toolset_name(s->tools, wire);
     return original ? original : wire;
 }
 
 /* ---- begin ---- */
 
 struct chela_stream *chela_stream_begin(struct chela_inst *in, const struct chela_begin *begin,
-                                        const struct chela_naming *naming)
+                                        const struct chela_naming *naming,
+                                        struct chela_toolsets *tools)
 {
     struct chela_stream *s = take(sizeof *s);
     s->task.kind = CHELA_TASK_STREAM;
     s->instance = in;
     s->call = begin->h.call;
-    chela_names_open(&s->names, naming, begin);
+    s->tools = chela_toolset_get(tools, naming, begin);
     return s;
 }
 
@@ -53,7 +54,7 @@ static void stream_free(struct chela_stream *s)
     chela_cumulative_free(&s->text_growth);
     chela_cumulative_free(&s->thinking_growth);
     chela_textcall_free(&s->written);
-    chela_names_close(&s->names);
+    chela_toolset_put(s->tools);
     free(s->calls);
     free(s->error_text);
     free(s->stop);
@@ -96,8 +97,8 @@ static char *join(struct chela_json_utf16_carry *carry, const char *text, size_t
 
 static void send_text(struct chela_stream *s, const char *text, size_t length)
 {
-    if (s->writes_calls && s->names.count)
-        chela_textcall_feed(&s->written, &s->names, text, length, &text, &length);
+    if (s->writes_calls && s->tools->count)
+        chela_textcall_feed(&s->written, s->tools, text, length, &text, &length);
     if (length)
         chela_text_of(s->instance, s->call, text, length);
 }
@@ -180,8 +181,8 @@ static void send_call(struct chela_stream *s, size_t index, const char *id, cons
 
 static int strict_tool(const struct chela_stream *s, const char *wire)
 {
-    int tool = chela_names_find(&s->names, wire, strlen(wire));
-    return tool >= 0 && s->names.strict[tool] ? tool : -1;
+    int tool = chela_toolset_find(s->tools, wire, strlen(wire));
+    return tool >= 0 && s->tools->offers[tool].strict ? tool : -1;
 }
 
 static void collect(struct chela_stream_call *c, const char *text, size_t n)
@@ -204,7 +205,7 @@ static void send_collected(struct chela_stream *s, size_t index)
     uint32_t flags = 0;
     if (n && chela_json_parse(text, n, NULL, &arguments, NULL) == 0 &&
         json_object_is_type(arguments, json_type_object)) {
-        chela_schema_drop_nulls(arguments, s->names.parameters[c->strict]);
+        chela_schema_drop_nulls(arguments, s->tools->offers[c->strict].parameters);
         text = chela_json_text(arguments, &n);
         flags = CHELA_LAST;
     }
@@ -254,7 +255,7 @@ void chela_stream_whole_call(struct chela_stream *s, size_t index, const char *i
         return;
     c->strict = strict_tool(s, name ? name : "");
     if (c->strict >= 0)
-        chela_schema_drop_nulls(arguments, s->names.parameters[c->strict]);
+        chela_schema_drop_nulls(arguments, s->tools->offers[c->strict].parameters);
     const char *text = arguments ? chela_json_text(arguments, &n) : "{}";
     struct chela_json_utf16_carry whole = {0};
     char *out = take(chela_json_carry_room(n) + chela_json_carry_room(0));
@@ -328,7 +329,7 @@ static void flush_written(struct chela_stream *s)
     const char *text;
     size_t n;
     bool whole = s->closed && s->error == CHELA_OK && (!s->stop || strcmp(s->stop, "length") != 0);
-    json_object *calls = chela_textcall_end(&s->written, &s->names, whole, &text, &n);
+    json_object *calls = chela_textcall_end(&s->written, s->tools, whole, &text, &n);
     for (size_t i = 0; i < chela_json_length(calls); i++) {
         json_object *call = chela_json_at(calls, i);
         chela_stream_whole_call(s, s->call_count, "", chela_json_string(call, "name", NULL),

@@ -21,6 +21,7 @@
 #include "support/json.h"
 #include "support/request.h"
 #include "support/textcall.h"
+#include "support/toolset.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -55,7 +56,7 @@ struct chela_stream {
     char *error_text, *stop, *model, *id;
     struct chela_usage usage;
     bool has_usage;
-    struct chela_names names; /* of the tools that are offered */
+    struct chela_toolset *tools; /* that are offered */
     struct chela_json_utf16_carry text, thinking;
     struct chela_cumulative text_growth, thinking_growth;
     struct chela_textcall written;
@@ -69,7 +70,8 @@ struct chela_stream {
 enum { CHELA_STREAM_CALLS = 128 };
 
 struct chela_stream *chela_stream_begin(struct chela_inst *in, const struct chela_begin *begin,
-                                        const struct chela_naming *naming);
+                                        const struct chela_naming *naming,
+                                        struct chela_toolsets *tools);
 /* Sends the request: POST url with a JSON body and headers, as a child of the call. The stream is
  * the tag. */
 void chela_stream_post(struct chela_stream *s, uint32_t decode, const char *url, const char *body,

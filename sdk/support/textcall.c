@@ -41,14 +41,14 @@ static size_t blanks(const char *text, size_t n)
 }
 
 /* A tag or mark that begins a call, anywhere in an answer. */
-static enum verdict tag(const struct chela_names *names, const char *text, size_t n)
+static enum verdict tag(const struct chela_toolset *tools, const char *text, size_t n)
 {
     static const char *const tags[] = {
         "<tool_call>", "<function=", "<invoke name=", "<function_calls>", "[TOOL_CALLS]", NULL};
     enum verdict v = any_of(text, n, tags);
-    for (size_t i = 0; i < names->count && v != YES && text[0] == '<'; i++) {
-        size_t k = strlen(names->wire[i]), have = n - 1 < k ? n - 1 : k;
-        if (k == 0 || memcmp(text + 1, names->wire[i], have) != 0)
+    for (size_t i = 0; i < tools->count && v != YES && text[0] == '<'; i++) {
+        size_t k = strlen(tools->offers[i].wire), have = n - 1 < k ? n - 1 : k;
+        if (k == 0 || memcmp(text + 1, tools->offers[i].wire, have) != 0)
             continue;
         if (n < k + 2)
             v = MAYBE;
@@ -76,7 +76,7 @@ static enum verdict list(const char *text, size_t n)
 }
 
 /* What an answer begins with, behind white space. */
-static enum verdict first(const struct chela_names *names, const char *text, size_t n)
+static enum verdict first(const struct chela_toolset *tools, const char *text, size_t n)
 {
     static const char *const fences[] = {"```json\n", "```tool_call\n", "```xml\n", "```\n", NULL};
     enum verdict v = any_of(text, n, fences);
@@ -85,9 +85,9 @@ static enum verdict first(const struct chela_names *names, const char *text, siz
     if (v == YES) {
         size_t at = (size_t)((const char *)memchr(text, '\n', n) - text);
         at += blanks(text + at, n - at);
-        return at == n ? MAYBE : text[at] == '`' ? NO : first(names, text + at, n - at);
+        return at == n ? MAYBE : text[at] == '`' ? NO : first(tools, text + at, n - at);
     }
-    v = tag(names, text, n);
+    v = tag(tools, text, n);
     if (v != NO)
         return v;
     return text[0] == '{' ? object(text, n) : text[0] == '[' ? list(text, n) : NO;
@@ -105,7 +105,7 @@ static void went(struct chela_textcall *t, const char *text, size_t n)
 }
 
 /* How much of what is held may go out. */
-static size_t free_part(struct chela_textcall *t, const struct chela_names *names)
+static size_t free_part(struct chela_textcall *t, const struct chela_toolset *tools)
 {
     size_t i = 0;
     while (i < t->length) {
@@ -113,9 +113,9 @@ static size_t free_part(struct chela_textcall *t, const struct chela_names *name
         size_t n = t->length - i;
         enum verdict v = NO;
         if (!t->started && !strchr(" \t\r\n", *rest))
-            v = first(names, rest, n);
+            v = first(tools, rest, n);
         else if (!t->fenced && (*rest == '<' || *rest == '['))
-            v = tag(names, rest, n);
+            v = tag(tools, rest, n);
         if (v != NO) {
             t->open = v == YES;
             return i;
@@ -152,7 +152,7 @@ static void drop_out(struct chela_textcall *t)
     t->out = 0;
 }
 
-void chela_textcall_feed(struct chela_textcall *t, const struct chela_names *names,
+void chela_textcall_feed(struct chela_textcall *t, const struct chela_toolset *tools,
                          const char *piece, size_t length, const char **ret_text,
                          size_t *ret_length)
 {
@@ -163,18 +163,18 @@ void chela_textcall_feed(struct chela_textcall *t, const struct chela_names *nam
         t->fenced = true; /* nothing in it counts any more */
         t->started = true;
     }
-    t->out = t->open ? 0 : free_part(t, names);
+    t->out = t->open ? 0 : free_part(t, tools);
     *ret_text = t->text;
     *ret_length = t->out;
 }
 
-json_object *chela_textcall_end(struct chela_textcall *t, const struct chela_names *names,
+json_object *chela_textcall_end(struct chela_textcall *t, const struct chela_toolset *tools,
                                 bool whole, const char **ret_text, size_t *ret_length)
 {
     size_t used = 0;
     drop_out(t);
     json_object *calls =
-        t->open && t->length ? chela_textcall_read(t->text, t->length, names, whole, &used) : NULL;
+        t->open && t->length ? chela_textcall_read(t->text, t->length, tools, whole, &used) : NULL;
     *ret_text = t->text ? t->text + used : "";
     *ret_length = t->length - used;
     t->open = false;

@@ -1,6 +1,6 @@
 /*
  * Tool calls that a model has written as text, since its server has no form for them: JSON, or the
- * tags that model families were trained on. Only what names a tool that is offered is a call; all
+ * tags that model families were trained on. Only what tools a tool that is offered is a call; all
  * else stays text, and so does what stands in a code fence of a longer answer. Called by stream.c,
  * for services that say they need it.
  *
@@ -17,7 +17,7 @@
 
 #include <json-c/json_object.h>
 
-#include "support/request.h"
+#include "support/toolset.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -31,7 +31,7 @@ struct chela_textcall {
 };
 
 /* Takes a piece; *ret_text (until the next call) and *ret_length are what may go out as text. */
-void chela_textcall_feed(struct chela_textcall *t, const struct chela_names *names,
+void chela_textcall_feed(struct chela_textcall *t, const struct chela_toolset *tools,
                          const char *piece, size_t length, const char **ret_text,
                          size_t *ret_length);
 /*
@@ -39,7 +39,7 @@ void chela_textcall_feed(struct chela_textcall *t, const struct chela_names *nam
  * text, or NULL. *ret_text and *ret_length: what is text after all. whole: the answer was not cut
  * off, so a last call whose end tag is missing counts.
  */
-json_object *chela_textcall_end(struct chela_textcall *t, const struct chela_names *names,
+json_object *chela_textcall_end(struct chela_textcall *t, const struct chela_toolset *tools,
                                 bool whole, const char **ret_text, size_t *ret_length);
 void chela_textcall_free(struct chela_textcall *t);
 

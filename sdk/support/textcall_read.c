@@ -10,7 +10,7 @@
 
 struct reader {
     const char *at, *end;
-    const struct chela_names *names;
+    const struct chela_toolset *tools;
     json_object *calls;
     bool whole;
 };
@@ -38,7 +38,7 @@ static const char *find(const char *at, const char *end, const char *wanted)
 static void add(struct reader *r, int tool, json_object *arguments)
 {
     json_object *call = chela_json_push_object(r->calls);
-    chela_json_put_text(call, "name", r->names->original[tool]);
+    chela_json_put_text(call, "name", r->tools->offers[tool].name);
     chela_json_put(call, "arguments", arguments);
 }
 
@@ -107,7 +107,7 @@ static bool take_list(struct reader *r, json_object *list)
 /* marked: a tag around it says that it is a call, so it may come without arguments. */
 static bool take_object(struct reader *r, json_object *o, bool marked)
 {
-    static const char *const names[] = {"name", "tool_name", "tool", "function", NULL};
+    static const char *const tools[] = {"name", "tool_name", "tool", "function", NULL};
     static const char *const arguments[] = {"arguments", "parameters", "args", "input", NULL};
     if (chela_json_array(o, "tool_calls"))
         return take_list(r, chela_json_array(o, "tool_calls"));
@@ -116,8 +116,8 @@ static bool take_object(struct reader *r, json_object *o, bool marked)
     if (chela_json_object(o, "function"))
         return take_object(r, chela_json_object(o, "function"), marked);
     size_t n = 0;
-    const char *name = chela_json_as_string(first_of(o, names), &n);
-    int tool = name ? chela_names_find(r->names, name, n) : -1;
+    const char *name = chela_json_as_string(first_of(o, tools), &n);
+    int tool = name ? chela_toolset_find(r->tools, name, n) : -1;
     json_object *given = first_of(o, arguments), *taken = given    ? arguments_of(given)
                                                           : marked ? chela_json_new_object()
                                                                    : NULL;
@@ -148,7 +148,7 @@ static json_object *typed(const struct reader *r, int tool, const char *key, con
                           size_t n)
 {
     json_object *property = chela_json_object(
-                    chela_json_object(r->names->parameters[tool], "properties"), key),
+                    chela_json_object(r->tools->offers[tool].parameters, "properties"), key),
                 *value = NULL;
     const char *type = chela_json_string(property, "type", NULL);
     if (!type || strcmp(type, "string") != 0)
@@ -224,7 +224,7 @@ static bool read_parameters(struct reader *r, int tool, const char *open, const 
 
 static int tool_named(const struct reader *r, const char *name)
 {
-    return chela_names_find(r->names, name, strlen(name));
+    return chela_toolset_find(r->tools, name, strlen(name));
 }
 
 static bool read_function(struct reader *r)
@@ -321,10 +321,10 @@ static void skip_frame(struct reader *r)
     }
 }
 
-json_object *chela_textcall_read(const char *text, size_t length, const struct chela_names *names,
+json_object *chela_textcall_read(const char *text, size_t length, const struct chela_toolset *tools,
                                  bool whole, size_t *ret_used)
 {
-    struct reader r = {text, text + length, names, chela_json_new_array(), whole};
+    struct reader r = {text, text + length, tools, chela_json_new_array(), whole};
     const char *used = text;
     size_t count = 0;
     for (;;) {

@@ -1,5 +1,5 @@
 /*
- * Calls that a model writes as text: each form is read however the text is cut; what names no tool,
+ * Calls that a model writes as text: each form is read however the text is cut; what tools no tool,
  * stands in an example or was cut off stays text.
  */
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 static const struct chela_naming naming = {.id_most = 64};
 
-static void open_names(struct chela_names *n)
+static struct chela_toolset *offered(struct chela_toolsets *kept)
 {
     static const struct chela_pair tools[] = {
         {CHELA_LIT("get_weather"),
@@ -27,36 +27,32 @@ static void open_names(struct chela_names *n)
     CHELA_ARGS(chela_begin, b, 0);
     b.tools.v = tools;
     b.tools.n = 2;
-    chela_names_open(n, &naming, &b);
-    for (size_t i = 0; i < 2; i++) {
-        struct chela_tool_spec spec;
-        assert_true(chela_tool_open(&spec, n, &b, i));
-        chela_tool_close(&spec);
-    }
+    return chela_toolset_get(kept, &naming, &b);
 }
 
 /* "TEXT|calls" of a text that comes in pieces of that size. */
 static char *read_in(const char *text, size_t piece, bool whole)
 {
     struct chela_textcall t = {0};
-    struct chela_names names;
+    struct chela_toolsets kept = {0};
+    struct chela_toolset *tools = offered(&kept);
     char *got = NULL;
     const char *part;
     size_t n, length = strlen(text), size;
-    open_names(&names);
     FILE *out = open_memstream(&got, &size);
     for (size_t i = 0; i < length; i += piece) {
-        chela_textcall_feed(&t, &names, text + i, length - i < piece ? length - i : piece, &part,
+        chela_textcall_feed(&t, tools, text + i, length - i < piece ? length - i : piece, &part,
                             &n);
         fwrite(part, 1, n, out);
     }
-    json_object *calls = chela_textcall_end(&t, &names, whole, &part, &n);
+    json_object *calls = chela_textcall_end(&t, tools, whole, &part, &n);
     fwrite(part, 1, n, out);
     fprintf(out, "|%s", calls ? chela_json_text(calls, NULL) : "");
     fclose(out);
     json_object_put(calls);
     chela_textcall_free(&t);
-    chela_names_close(&names);
+    chela_toolset_put(tools);
+    chela_toolsets_close(&kept);
     return got;
 }
 
