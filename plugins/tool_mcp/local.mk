@@ -14,3 +14,8 @@ pluginconf_DATA += %D%/tool_mcp.conf
 check_PROGRAMS += tests/fakes/fake_mcp
 tests_fakes_fake_mcp_SOURCES = tests/fakes/fake_mcp.c
 tests_fakes_fake_mcp_LDADD =
+
+plugin_tests += %D%/mcp_test
+%C%_mcp_test_SOURCES = %D%/mcp_test.c $(mcp_sources) sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
+%C%_mcp_test_CPPFLAGS = $(TESTKIT_CPPFLAGS) $(CRYPTO_CFLAGS)
+%C%_mcp_test_LDADD = $(TESTKIT_LIBS) $(CRYPTO_LIBS)

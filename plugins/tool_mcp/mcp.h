@@ -115,7 +115,6 @@ struct mcp {
     struct io *ios;
     uint64_t revision;
     struct question *questions;
-    struct tool_call *calls;
     uint64_t last_question;
     json_object *subscriptions; /* session -> {"server uri": true} */
     json_object *updates;       /* session -> array of texts, told before the next turn */
@@ -154,10 +153,15 @@ json_object *version_hello(const struct server *s);
 /* ---- server.c ---- */
 void server_open(struct mcp *m, struct server *s, unsigned index);
 void server_close(struct server *s);
-/* Makes sure that it runs or will; fn(owner, NULL) once it is ready, fn(owner, why) if it fails. */
+/* Makes sure that it runs or will; fn(owner, NULL) once it is ready, or, if so wished, once its
+ * lists have come too; fn(owner, why) if it fails. call: the host's call that waits, 0: none. */
+enum server_wish { SERVER_IS_READY, SERVER_IS_LISTED };
 typedef void server_fn(void *owner, const char *error);
-void server_want(struct server *s, server_fn *fn, void *owner);
-void server_forget(struct server *s, void *owner);
+void server_want(struct server *s, enum server_wish wish, uint64_t call, server_fn *fn,
+                 void *owner);
+/* The call waits no longer: fn(owner, why). False: it doesn't wait for a server. */
+bool server_cancel(struct server *s, uint64_t call, const char *why);
+void server_listed(struct server *s); /* its lists have come */
 void server_stop(struct server *s);
 /* The connection is gone. */
 void server_lost(struct server *s, const char *why);
@@ -250,6 +254,7 @@ void result_end(struct mcp *m, uint64_t call, json_object *result, bool structur
 /* ---- resources.c ---- */
 bool resources_run(struct chela_inst *in, const struct chela_tool_run *r);
 void resources_updated(struct server *s, const char *uri);
+void resources_renew(struct server *s);
 extern const char *const resource_manifests[][2];
 extern const size_t resource_manifest_count;
 

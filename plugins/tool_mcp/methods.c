@@ -79,27 +79,14 @@ struct probe {
     uint64_t call;
 };
 
-/* The lists follow the greeting: it is told when they are there. */
-static void probe_look(struct chela_inst *in, void *arg)
-{
-    struct probe *p = arg;
-    if (p->server->refreshing && p->server->state == SERVER_READY) {
-        in->host->local->timer(in, 20, probe_look, p);
-        return;
-    }
-    end_json(in, p->call, describe(p->server, true));
-    free(p);
-}
-
 static void probed(void *owner, const char *error)
 {
     struct probe *p = owner;
     struct chela_inst *in = p->server->mcp->in;
-    if (!error) {
-        probe_look(in, p);
-        return;
-    }
-    chela_end(in, p->call, CHELA_E_OTHER, error);
+    if (error)
+        chela_end(in, p->call, CHELA_E_OTHER, error);
+    else
+        end_json(in, p->call, describe(p->server, true));
     free(p);
 }
 
@@ -108,7 +95,7 @@ static void probe(struct server *s, uint64_t call)
     struct probe *p = need(calloc(1, sizeof *p));
     p->server = s;
     p->call = call;
-    server_want(s, probed, p);
+    server_want(s, SERVER_IS_LISTED, call, probed, p);
 }
 
 static void login(struct server *s, uint64_t call)
@@ -119,7 +106,7 @@ static void login(struct server *s, uint64_t call)
     if (url)
         chela_json_put_text(o, "url", url);
     if (s->state == SERVER_BACKOFF || s->state == SERVER_OFF)
-        server_want(s, NULL, NULL);
+        server_want(s, SERVER_IS_READY, 0, NULL, NULL);
     end_json(s->mcp->in, call, o);
 }
 

@@ -180,7 +180,7 @@ static void begin(void *owner, const char *error)
     json_object *params = chela_json_new_object();
     chela_json_put_text(params, "name", c->name);
     chela_json_put(params, "arguments", json_object_get(c->arguments));
-    rpc_request(c->server, "prompts/get", params, 25000, got, c);
+    rpc_request(c->server, "prompts/get", params, 25000, got, c)->call = c->call;
 }
 
 /* "name=value other="two words"", or without names in the order of the prompt's arguments. */
@@ -289,7 +289,7 @@ void prompts_command(struct chela_inst *in, const struct chela_command *c)
         p->name = need(strdup(chela_json_string(prompt, "name", NULL)));
         p->session = text_of(c->session);
         p->arguments = parse_arguments(prompt, arguments);
-        server_want(s, begin, p);
+        server_want(s, SERVER_IS_READY, p->call, begin, p);
     } else if (*arguments) {
         answer_question(in, c, arguments);
     } else {

@@ -143,10 +143,32 @@ bool resources_run(struct chela_inst *in, const struct chela_tool_run *r)
         c->uri = uri ? need(strdup(uri)) : NULL;
         c->cursor = cursor ? need(strdup(cursor)) : NULL;
         c->session = text_of(r->session);
-        server_want(s, begin, c);
+        server_want(s, SERVER_IS_READY, c->call, begin, c);
     }
     json_object_put(o);
     return true;
+}
+
+/* A new connection knows nothing of what was subscribed to by the one before. */
+void resources_renew(struct server *s)
+{
+    json_object *sent = chela_json_new_object();
+    size_t n = strlen(s->name);
+    json_object_object_foreach(s->mcp->subscriptions, session, mine)
+    {
+        (void)session;
+        json_object_object_foreach(mine, key, set)
+        {
+            (void)set;
+            if (strncmp(key, s->name, n) != 0 || key[n] != ' ' || chela_json_has(sent, key))
+                continue;
+            json_object *params = chela_json_new_object();
+            chela_json_put_text(params, "uri", key + n + 1);
+            rpc_request(s, "resources/subscribe", params, 30000, NULL, NULL);
+            chela_json_put_bool(sent, key, true);
+        }
+    }
+    json_object_put(sent);
 }
 
 void resources_updated(struct server *s, const char *uri)

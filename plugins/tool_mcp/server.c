@@ -17,6 +17,8 @@ enum {
 
 struct waiter {
     struct waiter *next;
+    enum server_wish wish;
+    uint64_t call;
     server_fn *fn;
     void *owner;
 };
@@ -72,29 +74,48 @@ void server_close(struct server *s)
 
 /* ---- who waits ---- */
 
+/* Takes the waiters out whose wish is fulfilled (all, after an error), then tells them: what they
+ * do may add others. */
 static void tell_waiters(struct server *s, const char *error)
 {
-    struct waiter *w = s->waiters;
-    s->waiters = NULL;
-    while (w) {
-        struct waiter *next = w->next;
-        w->fn(w->owner, error);
-        free(w);
-        w = next;
-    }
-}
-
-void server_forget(struct server *s, void *owner)
-{
+    struct waiter *told = NULL, **last = &told;
     for (struct waiter **at = &s->waiters; *at;) {
         struct waiter *w = *at;
-        if (w->owner != owner) {
+        if (!error && w->wish == SERVER_IS_LISTED && s->refreshing) {
             at = &w->next;
             continue;
         }
         *at = w->next;
-        free(w);
+        w->next = NULL;
+        *last = w;
+        last = &w->next;
     }
+    while (told) {
+        struct waiter *next = told->next;
+        told->fn(told->owner, error);
+        free(told);
+        told = next;
+    }
+}
+
+void server_listed(struct server *s)
+{
+    if (s->state == SERVER_READY)
+        tell_waiters(s, NULL);
+}
+
+bool server_cancel(struct server *s, uint64_t call, const char *why)
+{
+    for (struct waiter **at = &s->waiters; *at; at = &(*at)->next) {
+        struct waiter *w = *at;
+        if (w->call != call)
+            continue;
+        *at = w->next;
+        w->fn(w->owner, why);
+        free(w);
+        return true;
+    }
+    return false;
 }
 
 /* ---- the greeting ---- */
@@ -168,6 +189,7 @@ static void hello_answered(void *owner, json_object *result, const char *error)
     if (s->transport != TRANSPORT_STDIO)
         http_ready(s);
     set_level(s);
+    resources_renew(s);
     tools_refresh(s);
     server_used(s);
     tell_waiters(s, NULL);
@@ -212,21 +234,24 @@ void server_greet(struct server *s)
     greet(s, NULL);
 }
 
-void server_want(struct server *s, server_fn *fn, void *owner)
+void server_want(struct server *s, enum server_wish wish, uint64_t call, server_fn *fn, void *owner)
 {
     if (s->state == SERVER_STOPPED) {
         if (fn)
             fn(owner, "it is being stopped");
         return;
     }
-    if (s->state == SERVER_READY) {
+    if (s->state == SERVER_READY)
         server_used(s);
+    if (s->state == SERVER_READY && !(wish == SERVER_IS_LISTED && s->refreshing)) {
         if (fn)
             fn(owner, NULL);
         return;
     }
     if (fn) {
         struct waiter *w = need(calloc(1, sizeof *w));
+        w->wish = wish;
+        w->call = call;
         w->fn = fn;
         w->owner = owner;
         w->next = s->waiters;
@@ -282,6 +307,7 @@ void server_lost(struct server *s, const char *why)
         s->failures = 0;
     for (unsigned i = 0; i < s->failures && wait < BACKOFF_MOST_MS; i++)
         wait *= 2;
+    wait = wait < BACKOFF_MOST_MS ? wait : BACKOFF_MOST_MS;
     s->failures++;
     s->state = SERVER_BACKOFF;
     char *text = format("%s: %s", s->name, why);
@@ -346,6 +372,7 @@ void server_retry_now(struct server *s)
     if (s->capabilities) {
         s->state = SERVER_READY;
         http_resend(s);
+        tell_waiters(s, NULL);
     } else if (s->requests) {
         s->state = SERVER_STARTING;
         s->start_timer = timer(s, (uint64_t)server_number(s, "connect_timeout"), start_late);

@@ -276,7 +276,7 @@ static void status_came(struct io *io, const struct chela_done *d)
     }
     for (size_t i = 0; i < m->count && !m->closing; i++)
         if (server_number(&m->servers[i], "enabled"))
-            server_want(&m->servers[i], NULL, NULL);
+            server_want(&m->servers[i], SERVER_IS_READY, 0, NULL, NULL);
 }
 
 static void ask_status(struct chela_inst *in, void *arg)

@@ -171,6 +171,8 @@ static void refreshed(struct server *s)
     s->refreshing = false;
     if (s->refresh_again && s->state == SERVER_READY)
         tools_refresh(s);
+    else
+        server_listed(s);
 }
 
 static void prompts_came(void *owner, json_object *result, const char *error)
@@ -218,7 +220,7 @@ static void tools_came(void *owner, json_object *result, const char *error)
     struct server *s = owner;
     if (error) {
         mcp_log(s->mcp, CHELA_WARN, "%s: its tools could not be listed: %s", s->name, error);
-        s->refreshing = false;
+        refreshed(s);
         return;
     }
     if (more(s, result, "tools", s->tools, tools_came))
@@ -247,22 +249,16 @@ void tools_refresh(struct server *s)
 /* ---- calls ---- */
 
 struct tool_call {
-    struct tool_call *next;
     struct mcp *mcp;
     struct server *server;
     uint64_t call;
     char *tool;
     bool structured, for_method; /* a method's answer is the result itself, as JSON */
     json_object *arguments, *source;
-    uint64_t request; /* 0: waits for the server */
 };
 
 static void call_free(struct tool_call *c)
 {
-    struct tool_call **at = &c->mcp->calls;
-    while (*at != c)
-        at = &(*at)->next;
-    *at = c->next;
     json_object_put(c->arguments);
     json_object_put(c->source);
     free(c->tool);
@@ -297,7 +293,6 @@ static void call_start(void *owner, const char *error)
         s, "tools/call", params, (uint64_t)server_number(s, "request_timeout"), call_answered, c);
     r->call = c->call;
     r->source = json_object_get(c->source);
-    c->request = r->id;
 }
 
 static struct mcp_tool *find(struct mcp *m, struct chela_str name, struct server **ret)
@@ -323,9 +318,7 @@ static void begin_call(struct mcp *m, struct server *s, uint64_t call, const cha
     c->arguments = arguments;
     c->source = source;
     c->for_method = source == NULL;
-    c->next = m->calls;
-    m->calls = c;
-    server_want(s, call_start, c);
+    server_want(s, SERVER_IS_READY, call, call_start, c);
 }
 
 void tools_run(struct chela_inst *in, const struct chela_tool_run *r)
@@ -377,14 +370,9 @@ bool tools_cancel(struct mcp *m, uint64_t call)
                 fn(owner, NULL, why);
             return true;
         }
-    for (struct tool_call *c = m->calls; c; c = c->next) {
-        if (c->call != call || c->request)
-            continue;
-        server_forget(c->server, c);
-        chela_end(m->in, call, CHELA_E_CANCELLED, why);
-        call_free(c);
-        return true;
-    }
+    for (size_t i = 0; i < m->count; i++)
+        if (server_cancel(&m->servers[i], call, why))
+            return true;
     return false;
 }
 

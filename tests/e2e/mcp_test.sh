@@ -13,7 +13,7 @@ tools : { security = "full"; mcp : { type = "mcp"; servers = (
     { name = "gone"; command = "/nonexistent/program"; } ); }; };
 END
 start_gateway
-wait_for_line "$tmp/gateway.log" 'fake has 7 tools' >/dev/null
+wait_for_line "$tmp/gateway.log" 'fake has 10 tools' >/dev/null
 is "$(grep -c '^start' "$tmp/diary")" 1 "one process, although the list changed before the greeting"
 like "$(wait_for_line "$tmp/diary" '^roots')" '"id":0.*file://.*/work' "a request with id 0 before the greeting is answered"
 
@@ -22,7 +22,7 @@ is "$(jq -c '[.servers[] | [.name, .state, .version]]' <<<"$out")" '[["fake","re
     "an older version is agreed on; a program that is not there is tried again"
 run chela mcp probe fake --json
 is "$(jq -c '[.toolList[].name]' <<<"$out")" \
-    '["fake__hang","fake__held","fake__release","fake__env","fake__ask","fake__crash","fake__progress"]' "both pages of tools"
+    '["fake__hang","fake__held","fake__release","fake__env","fake__ask","fake__crash","fake__progress","fake__grow","fake__change","fake__stray"]' "both pages of tools"
 
 "$build/chela" mcp call fake held >"$tmp/first" 2>&1 &
 first=$!
@@ -63,6 +63,37 @@ like "$(grep 'about to crash' "$tmp/gateway.log")" 'fake: about to crash' "its s
 run chela mcp call fake env
 is "$out" given/clean "the next call starts it anew"
 is "$(grep -c '^start' "$tmp/diary")" 2 "once"
+
+offered() { sed -n "${1}p" "$tmp/requests" | jq -c '[.body.tools[].function.name | select(test("grown"))]'; }
+before=$(wc -l <"$tmp/requests")
+run chela agent -m 'mock: tool fake__grow {}
+mock: tool fake__grown {}
+mock: say done'
+is "$status $out" "0 done" "a list that changes in the middle of a turn"
+is "$(offered $((before + 1))) $(offered $((before + 2)))" '[] []' "leaves the turn's tools as they were"
+wait_for_line "$tmp/gateway.log" 'fake has 11 tools' >/dev/null
+before=$(wc -l <"$tmp/requests")
+turn 'mock: tool fake__grown {}'
+is "$(offered $((before + 1)))" '["fake__grown"]' "the next turn has the new one"
+is "$(tail -n 1 "$tmp/requests" | jq -r '.body.messages[-1].content')" "the new one" "and can call it"
+
+# the last message that is no question and no answer, of the request before the last
+told() { tail -n 2 "$tmp/requests" | head -n 1 | jq -r '.body.messages[-2].content | if type == "array" then .[0].text else . end'; }
+turn 'mock: tool mcp_list_resources {"server":"fake"}'
+like "$(tail -n 1 "$tmp/requests" | jq -r '.body.messages[-1].content')" 'mem://a' "resources are listed"
+turn 'mock: tool mcp_read_resource {"server":"fake","uri":"mem://a"}'
+like "$(tail -n 1 "$tmp/requests" | jq -r '.body.messages[-1].content')" 'what a holds' "and read"
+turn 'mock: tool mcp_subscribe_resource {"server":"fake","uri":"mem://a"}'
+is "$(tail -n 1 "$tmp/requests" | jq -r '.body.messages[-1].content')" Subscribed. "and subscribed to"
+run chela mcp call fake change
+turn 'mock: tool fake__env {}'
+like "$(told)" 'mem://a of the server fake has changed' "the next turn of that session is told that it has changed"
+turn 'mock: tool fake__env {}'
+unlike "$(told)" 'has changed' "once"
+run chela mcp call fake crash
+run chela mcp call fake env
+is "$(wait_for_line "$tmp/diary" '^subscribe' >/dev/null && grep -c '^subscribe mem://a' "$tmp/diary")" 2 \
+    "a server that was started anew is subscribed to anew"
 
 "$build/chela" agent -m 'mock: tool fake__hang {}' >"$tmp/hang" 2>&1 &
 hang=$!

@@ -1,9 +1,11 @@
 /*
- * A server of the Model Context Protocol that behaves badly, for tests/e2e/mcp_test.sh: speaks
- * before it is greeted, asks with id 0, answers out of order, ends in the middle of a call. JSON is
- * only looked for by strings; each line in is a request of our own client. Appends a line for each
- * start and each cancellation to the file named by its argument.
+ * A server of the Model Context Protocol that behaves badly, for tests/e2e/mcp*_test.sh: speaks
+ * before it is greeted, asks with id 0, answers out of order, ends in the middle of a call, leaves
+ * processes behind. JSON is only looked for by strings; each line in is a request of our own
+ * client. Appends a line for each start, subscription and cancellation to the file named by its
+ * argument.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 
 static char line[1 << 16], held[64];
 static FILE *diary;
+static bool grown;
 
 static void say(const char *text)
 {
@@ -42,11 +45,31 @@ static void text(const char *id, const char *words)
 static void list(const char *id)
 {
 #define TOOL(name) "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"}}"
-    if (strstr(line, "\"cursor\":\"page2\""))
-        result(id, "{\"tools\":[" TOOL("ask") "," TOOL("crash") "," TOOL("progress") "]}");
-    else
+    if (strstr(line, "\"cursor\":\"page2\"")) {
+        printf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"tools\":[" TOOL("ask") "," TOOL("cras"
+                                                                                             "h") "," TOOL(
+                   "progress") "," TOOL("grow") "," TOOL("change") "," TOOL("stray") "%s]}}\n",
+               id, grown ? "," TOOL("grown") : "");
+        fflush(stdout);
+    } else {
         result(id, "{\"tools\":[" TOOL("hang") "," TOOL("held") "," TOOL("release") "," TOOL(
                        "env") "],\"nextCursor\":\"page2\"}");
+    }
+}
+
+/* A grandchild that has left the group, as a badly written server leaves it. */
+static void leave_stray(void)
+{
+    pid_t child = fork();
+    if (child == 0 && setsid() > 0 && fork() == 0) {
+        close(0);
+        close(1);
+        close(2);
+        for (;;)
+            pause();
+    }
+    if (child == 0)
+        _exit(0);
 }
 
 static void call(const char *id)
@@ -75,6 +98,19 @@ static void call(const char *id)
                id);
         say("this is no JSON");
         text(id, "whole");
+    } else if (strstr(line, "\"name\":\"grow\"")) {
+        grown = true;
+        say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+        text(id, "there is one more");
+    } else if (strstr(line, "\"name\":\"grown\"")) {
+        text(id, "the new one");
+    } else if (strstr(line, "\"name\":\"change\"")) {
+        say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{"
+            "\"uri\":\"mem://a\"}}");
+        text(id, "changed");
+    } else if (strstr(line, "\"name\":\"stray\"")) {
+        leave_stray();
+        text(id, "left");
     } else if (strstr(line, "\"name\":\"ask\"")) {
         snprintf(held, sizeof held, "%s", id);
         say("{\"jsonrpc\":\"2.0\",\"id\":\"e1\",\"method\":\"elicitation/create\",\"params\":{"
@@ -96,12 +132,20 @@ int main(int argc, char **argv)
         id_of(id);
         if (strstr(line, "\"method\":\"initialize\"")) {
             say("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"roots/list\"}");
-            result(id, "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},"
+            result(id, "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{},"
+                       "\"resources\":{\"subscribe\":true}},"
                        "\"serverInfo\":{\"name\":\"fake\",\"version\":\"1\"}}");
         } else if (strstr(line, "\"method\":\"tools/list\"")) {
             list(id);
         } else if (strstr(line, "\"method\":\"tools/call\"")) {
             call(id);
+        } else if (strstr(line, "\"method\":\"resources/list\"")) {
+            result(id, "{\"resources\":[{\"uri\":\"mem://a\",\"name\":\"a\"}]}");
+        } else if (strstr(line, "\"method\":\"resources/read\"")) {
+            result(id, "{\"contents\":[{\"uri\":\"mem://a\",\"text\":\"what a holds\"}]}");
+        } else if (strstr(line, "\"method\":\"resources/subscribe\"")) {
+            fprintf(diary, "subscribe %s\n", strstr(line, "mem://a") ? "mem://a" : "?");
+            result(id, "{}");
         } else if (strstr(line, "notifications/cancelled")) {
             fprintf(diary, "cancelled\n");
         } else if (strstr(line, "\"id\":0") && strstr(line, "\"roots\":")) {

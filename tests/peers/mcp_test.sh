@@ -68,17 +68,18 @@ everything_tools() { # NAME
 
 # What asks the person in the middle of the call: answered by the command line.
 questions() {
-    local tool n=0
+    local tool asked
     for tool in $(grep -E 'elicitation|sampling' <<<"$tools"); do
-        n=$((n + 1))
+        asked=$(grep -cE 'asks \(q[0-9]+\)' "$tmp/gateway.log")
         (
             id=$(timeout 40 tail -n +1 -F "$tmp/gateway.log" 2>/dev/null | grep -oE --line-buffered 'asks \(q[0-9]+\)' |
-                sed -u -n "${n}{s/[^q]*(\(q[0-9]*\))/\1/p;q}")
+                sed -u -n "$((asked + 1)){s/[^q]*(\(q[0-9]*\))/\1/p;q}")
             "$build/chela" mcp answer "$id" accept '{"name":"Ada","integer":42}' >"$tmp/answer" 2>&1
         ) &
         case $tool in
         *sampling*) once "$tool" '{"prompt":"tea","maxTokens":20}' 'tea' ;;
-        *) once "$tool" ;;
+        *url*) once "$tool" '{"url":"https://example.org/login"}' 'accept' ;;
+        *) once "$tool" '{}' 'Ada' ;;
         esac
         wait $!
     done
