@@ -42,19 +42,28 @@ static void text(const char *id, const char *words)
     result(id, json);
 }
 
+static void put_tools(char *json, size_t room, const char *const *names, const char *rest)
+{
+    size_t n = (size_t)snprintf(json, room, "{\"tools\":[");
+    for (size_t i = 0; names[i]; i++)
+        n += (size_t)snprintf(json + n, room - n,
+                              "%s{\"name\":\"%s\",\"inputSchema\":{\"type\":\"object\"}}",
+                              i ? "," : "", names[i]);
+    snprintf(json + n, room - n, "]%s}", rest);
+}
+
+/* Two pages; a tool that came later stands at the end. */
 static void list(const char *id)
 {
-#define TOOL(name) "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"}}"
-    if (strstr(line, "\"cursor\":\"page2\"")) {
-        printf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"tools\":[" TOOL("ask") "," TOOL("cras"
-                                                                                             "h") "," TOOL(
-                   "progress") "," TOOL("grow") "," TOOL("change") "," TOOL("stray") "%s]}}\n",
-               id, grown ? "," TOOL("grown") : "");
-        fflush(stdout);
-    } else {
-        result(id, "{\"tools\":[" TOOL("hang") "," TOOL("held") "," TOOL("release") "," TOOL(
-                       "env") "],\"nextCursor\":\"page2\"}");
-    }
+    static const char *const first[] = {"hang", "held", "release", "env", NULL};
+    const char *second[] = {
+        "ask", "crash", "progress", "grow", "change", "stray", grown ? "grown" : NULL, NULL};
+    char json[2000];
+    if (strstr(line, "\"cursor\":\"page2\""))
+        put_tools(json, sizeof json, second, "");
+    else
+        put_tools(json, sizeof json, first, ",\"nextCursor\":\"page2\"");
+    result(id, json);
 }
 
 /* A grandchild that has left the group, as a badly written server leaves it. */
