@@ -1,0 +1,294 @@
+/*
+ * A channel plugin's connection to its service (see peer.h).
+ */
+#include "support/peer.h"
+
+#include <json-c/linkhash.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/json.h"
+
+enum { BACK_OFF_MS = 1000, BACK_OFF_MOST_MS = 60000, ROUTES_MOST = 256 };
+
+void *chela_need(void *p)
+{
+    if (!p)
+        abort();
+    return p;
+}
+
+char *chela_format(const char *f, ...)
+{
+    char *text = NULL;
+    va_list a;
+    va_start(a, f);
+    if (vasprintf(&text, f, a) < 0)
+        abort();
+    va_end(a);
+    return text;
+}
+
+char *chela_copy(struct chela_str s)
+{
+    return chela_format("%.*s", (int)s.n, s.n ? s.s : "");
+}
+
+void chela_peer_open(struct chela_peer *p, struct chela_inst *in, chela_reply_reader *reader)
+{
+    p->in = in;
+    p->reader = reader;
+    p->pending.next = p->pending.before = &p->pending;
+    p->until = chela_json_new_object();
+    in->self = p;
+}
+
+/* ---- requests that are under way ---- */
+
+uint64_t chela_peer_tag(struct chela_peer *p, chela_ended_fn *fn, void *owner)
+{
+    struct chela_pending *q = chela_need(calloc(1, sizeof *q));
+    q->p = p;
+    q->fn = fn;
+    q->owner = owner;
+    q->next = &p->pending;
+    q->before = p->pending.before;
+    q->before->next = q;
+    p->pending.before = q;
+    return (uint64_t)(uintptr_t)q;
+}
+
+static void finish(struct chela_pending *q, const struct chela_done *d)
+{
+    q->before->next = q->next;
+    q->next->before = q->before;
+    struct chela_pending copy = *q;
+    free(q);
+    if (copy.fn)
+        copy.fn(copy.p, copy.owner, d);
+}
+
+void chela_peer_done(struct chela_inst *in, const struct chela_done *d)
+{
+    (void)in;
+    if (d->h.tag)
+        finish((struct chela_pending *)(uintptr_t)d->h.tag, d);
+}
+
+void chela_peer_close(struct chela_peer *p)
+{
+    CHELA_ARGS(chela_done, d, 0);
+    d.error = CHELA_E_CANCELLED;
+    d.text = chela_s("the channel closes");
+    p->closing = true;
+    while (p->pending.next != &p->pending)
+        finish(p->pending.next, &d);
+    free(p->said);
+    json_object_put(p->until);
+}
+
+void chela_peer_end(struct chela_peer *p, uint64_t call, const struct chela_done *d)
+{
+    if (p->closing || !call)
+        return;
+    struct chela_done copy = *d;
+    copy.h.size = (uint32_t)sizeof copy;
+    copy.h.call = call;
+    copy.h.tag = 0;
+    p->in->host->answer->done(p->in, &copy);
+}
+
+/* ---- calls of the service's API ---- */
+
+uint64_t chela_peer_http(struct chela_peer *p, struct chela_http *a, chela_ended_fn *fn,
+                         void *owner)
+{
+    if (p->closing) {
+        CHELA_ARGS(chela_done, d, 0);
+        d.error = CHELA_E_CANCELLED;
+        fn(p, owner, &d);
+        return 0;
+    }
+    a->h.call = p->in->host->local->new_call(p->in);
+    a->h.tag = chela_peer_tag(p, fn, owner);
+    p->in->host->net->http(p->in, a);
+    return a->h.call;
+}
+
+struct asked {
+    chela_reply_fn *fn;
+    void *owner;
+};
+
+static void answered(struct chela_peer *p, void *owner, const struct chela_done *d)
+{
+    struct asked *q = owner;
+    struct chela_reply r = {.error = d->error,
+                            .flags = d->h.flags & (CHELA_RETRY | CHELA_EFFECT),
+                            .status = d->http_status,
+                            .retry_after_ms = d->retry_after_ms,
+                            .text = d->text.s ? d->text.s : "",
+                            .done = d};
+    if (d->http_status && d->text.n && !(d->h.flags & CHELA_BLOB))
+        chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &r.body, NULL);
+    if (d->http_status)
+        p->reader(&r);
+    q->fn(p, q->owner, &r);
+    json_object_put(r.body);
+    free(q);
+}
+
+uint64_t chela_peer_call(struct chela_peer *p, struct chela_http *a, chela_reply_fn *fn,
+                         void *owner)
+{
+    struct asked *q = chela_need(malloc(sizeof *q));
+    *q = (struct asked){fn, owner};
+    return chela_peer_http(p, a, answered, q);
+}
+
+/* ---- what people are told ---- */
+
+void chela_peer_say(struct chela_peer *p, bool ok, const char *text)
+{
+    json_object *o = chela_json_new_object();
+    chela_json_put_bool(o, "ok", ok);
+    chela_json_put_text(o, "text", text);
+    const char *state = chela_json_text(o, NULL);
+    if (!p->closing && (!p->said || strcmp(p->said, state) != 0)) {
+        struct chela_pair item = {CHELA_LIT("state"), chela_s(state)};
+        chela_log(p->in, ok ? CHELA_INFO : CHELA_WARN, text);
+        chela_publish_list(p->in, CHELA_STATE, ++p->revision, &item, 1);
+        free(p->said);
+        p->said = chela_need(strdup(state));
+    }
+    json_object_put(o);
+}
+
+void chela_peer_again(struct chela_peer *p, chela_callback *fn, void *arg, uint64_t least)
+{
+    const struct chela_local *local = p->in->host->local;
+    uint64_t wait = BACK_OFF_MS;
+    for (unsigned i = 0; i < p->failures && wait < BACK_OFF_MOST_MS; i++)
+        wait *= 2;
+    if (wait > BACK_OFF_MOST_MS)
+        wait = BACK_OFF_MOST_MS;
+    wait = wait * 3 / 4 + local->ticks_ms(p->in) % (wait / 2 + 1); /* jitter */
+    p->failures++;
+    if (p->closing || p->stopping)
+        return;
+    local->timer_stop(p->in, p->timer);
+    p->timer = local->timer(p->in, least > wait ? least : wait, fn, arg);
+}
+
+/* ---- values that are kept ---- */
+
+void chela_peer_keep(struct chela_peer *p, const char *key, const char *value)
+{
+    if (p->closing)
+        return;
+    CHELA_ARGS(chela_key, a, p->in->host->local->new_call(p->in));
+    a.key = chela_s(key);
+    a.value = chela_s(value);
+    p->in->host->kv->put(p->in, &a);
+}
+
+void chela_peer_recall(struct chela_peer *p, const char *key, chela_ended_fn *fn, void *owner)
+{
+    CHELA_ARGS(chela_key, a, p->in->host->local->new_call(p->in));
+    a.h.tag = chela_peer_tag(p, fn, owner);
+    a.key = chela_s(key);
+    p->in->host->kv->get(p->in, &a);
+}
+
+/* ---- the menu of commands ---- */
+
+void chela_peer_commands(struct chela_peer *p, chela_ended_fn *fn, void *owner)
+{
+    CHELA_ARGS(chela_invoke, a, p->in->host->local->new_call(p->in));
+    a.h.tag = chela_peer_tag(p, fn, owner);
+    a.name = chela_s("commands.list");
+    a.params = chela_s("{}");
+    p->in->host->chat->invoke(p->in, &a);
+}
+
+static bool command_ok(const char *name, const char *description)
+{
+    size_t n = name ? strlen(name) : 0;
+    return n && n <= 32 && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == n &&
+           description && *description;
+}
+
+void chela_commands_list(const struct chela_done *d, json_object *list, const char *name_member,
+                         size_t count, int64_t units)
+{
+    json_object *o = NULL;
+    if (d->error == CHELA_OK)
+        chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &o, NULL);
+    json_object *from = chela_json_array(o, "commands");
+    for (size_t i = 0; i < chela_json_length(from) && chela_json_length(list) < count; i++) {
+        json_object *c = chela_json_at(from, i);
+        const char *name = chela_json_string(c, "name", NULL),
+                   *description = chela_json_string(c, "description", NULL);
+        if (!command_ok(name, description))
+            continue;
+        json_object *to = chela_json_push_object(list);
+        chela_json_put_text(to, name_member, name);
+        chela_json_put_string(to, "description", description,
+                              chela_utf16_bytes(description, strlen(description), units));
+    }
+    json_object_put(o);
+}
+
+/* ---- refusals for a while ---- */
+
+void chela_peer_block(struct chela_peer *p, const char *route, uint64_t ms)
+{
+    uint64_t now = p->in->host->local->ticks_ms(p->in);
+    if (chela_json_length(p->until) >= ROUTES_MOST) { /* those that are over */
+        json_object *left = chela_json_new_object();
+        json_object_object_foreach(p->until, name, value)
+        {
+            if ((uint64_t)chela_json_int_or(value, 0) > now)
+                chela_json_put(left, name, json_object_get(value));
+        }
+        json_object_put(p->until);
+        p->until = left;
+    }
+    chela_json_put_int(p->until, route, (int64_t)(now + ms));
+}
+
+uint64_t chela_peer_blocked(struct chela_peer *p, const char *route)
+{
+    uint64_t now = p->in->host->local->ticks_ms(p->in),
+             own = (uint64_t)chela_json_int(p->until, route, 0),
+             all = (uint64_t)chela_json_int(p->until, "", 0), until = own > all ? own : all;
+    return until > now ? until - now : 0;
+}
+
+/* ---- text ---- */
+
+size_t chela_utf16_bytes(const char *s, size_t n, int64_t units)
+{
+    size_t i = 0;
+    while (i < n && units > 0) {
+        unsigned char c = (unsigned char)s[i];
+        size_t length = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+        units -= length == 4 ? 2 : 1;
+        if (units < 0 || i + length > n)
+            break;
+        i += length;
+    }
+    return i;
+}
+
+void chela_fingerprint(const char *text, char out[25])
+{
+    uint64_t a = 14695981039346656037u, b = 0x9ae16a3b2f90404fu; /* FNV-1a, from two beginnings */
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        a = (a ^ *p) * 1099511628211u;
+        b = (b ^ *p ^ (a >> 32)) * 1099511628211u;
+    }
+    snprintf(out, 25, "%016llx%08llx", (unsigned long long)a, (unsigned long long)(b >> 32));
+}
