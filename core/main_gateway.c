@@ -244,14 +244,13 @@ static void remove_address(void)
     unlink(path);
 }
 
-static void agent_started(void *owner, const struct error *e)
+static void clients_welcome(void *arg, const struct error *e)
 {
-    (void)owner;
+    (void)arg;
     if (e) {
-        fail("the agent cannot start", e, 1);
+        fail("the devices that were let in cannot be read", e, 1);
         return;
     }
-    gateway_ready();
     write_address();
     log_info("main", "ready on port %u (version %s, pid %d)", (unsigned)gateway_port(),
              PACKAGE_VERSION, (int)getpid());
@@ -261,6 +260,14 @@ static void agent_started(void *owner, const struct error *e)
         close(daemon_state.ready_fd);
         daemon_state.ready_fd = -1;
     }
+}
+
+static void agent_started(void *owner, const struct error *e)
+{
+    if (e)
+        fail("the agent cannot start", e, 1);
+    else
+        gateway_ready(clients_welcome, owner);
 }
 
 static void instances_started(void *arg, const struct error *e)

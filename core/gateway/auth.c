@@ -9,6 +9,8 @@
 #include <strings.h>
 
 #include "gateway/api.h"
+#include "gateway/devices.h"
+#include "gateway/proxy.h"
 #include "gateway/secret.h"
 #include "host/settings.h"
 
@@ -28,21 +30,31 @@ static bool same(const char *a, const char *b)
     return CRYPTO_memcmp(x, y, sizeof x) == 0;
 }
 
+static bool passes(const struct comer *comer, const char *given)
+{
+    if (!secret_is_set())
+        return comer->local;
+    if (secret_mode() == SECRET_PROXY && comer->proxied)
+        return proxy_user_ok(comer->user);
+    return given && (secret_matches(given) || device_by_token(NULL, given));
+}
+
 int auth_request(struct server_request *r, const struct server_head *head, bool hook,
                  unsigned *ret_wait)
 {
     const char *given = given_secret(r, hook);
     const char *token = hook ? settings_text(settings_now(), "gateway.hooks.token") : NULL;
-    bool limited = !head->loopback || head->browser;
-    uint64_t wait = limited ? secret_locked(head->remote) : 0;
+    struct comer comer;
+    proxy_comer(head, &comer);
+    bool limited = !comer.local || head->browser;
+    uint64_t wait = limited ? secret_locked(comer.remote) : 0;
     if (wait) {
         *ret_wait = (unsigned)(wait / 1000) + 1;
         return 429;
     }
-    if (hook ? *token && given && same(given, token)
-             : !secret_is_set() || (given && secret_matches(given)))
+    if (hook ? *token && given && same(given, token) : passes(&comer, given))
         return 0;
     if (limited && given)
-        secret_failed(head->remote);
+        secret_failed(comer.remote);
     return 401;
 }

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "agent/events.h"
+#include "base/mem.h"
 #include "gateway/approval_wait.h"
+#include "gateway/audit.h"
 #include "gateway/connection.h"
 #include "support/json.h"
 
@@ -25,6 +27,20 @@ static void sessions_changed(json_object *payload)
     struct chela_str text = {.s = chela_json_text(payload, &n)};
     text.n = n;
     connection_each(to_follower, &text);
+}
+
+/* Who allowed or refused what, for the audit log. */
+static void note_approval(json_object *payload)
+{
+    static const char *const kept[] = {"command", "cwd",        "toolName", "arguments",
+                                       "risk",    "sessionKey", "runId"};
+    json_object *what = chela_json_new_object(), *request = chela_json_object(payload, "request");
+    chela_json_put_text(what, "id", chela_json_string(payload, "id", NULL));
+    chela_json_put_text(what, "decision", chela_json_string(payload, "decision", NULL));
+    for (size_t i = 0; i < ARRAY_LENGTH(kept); i++)
+        if (chela_json_get(request, kept[i]))
+            chela_json_put(what, kept[i], json_object_get(chela_json_get(request, kept[i])));
+    audit_note("approval", chela_json_string(payload, "resolvedBy", NULL), what);
 }
 
 static void on_event(void *arg, const struct event *e)
@@ -44,6 +60,7 @@ static void on_event(void *arg, const struct event *e)
     case EVENT_APPROVAL_RESOLVED:
         connection_broadcast("exec.approval.resolved", e->payload, SCOPE_APPROVALS, 0);
         approval_wait_event(e);
+        note_approval(e->payload);
         break;
     case EVENT_SESSIONS_CHANGED: sessions_changed(e->payload); break;
     case EVENT_SESSION_MESSAGE:

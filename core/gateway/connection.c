@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "gateway/limits.h"
 #include "gateway/method.h"
+#include "gateway/proxy.h"
 #include "host/loop.h"
 #include "support/json.h"
 
@@ -69,12 +70,20 @@ json_object *connection_describe(const struct connection *c)
     return o;
 }
 
+char *connection_person(const struct connection *c)
+{
+    const char *name = *c->user                              ? c->user
+                       : c->display_name && *c->display_name ? c->display_name
+                                                             : c->client_id;
+    return xprintf("%s (%s)", name, c->id);
+}
+
 struct connection *connection_find(uint64_t number)
 {
     static struct connection plugins = {
         .number = CONNECTION_PLUGINS,
         .state = CONNECTION_READY,
-        .loopback = true,
+        .local = true,
         .id = "plugins",
         .scopes = SCOPE_READ | SCOPE_WRITE,
         .client_id = (char *)(uintptr_t) "gateway-client",
@@ -83,7 +92,7 @@ struct connection *connection_find(uint64_t number)
         .version = (char *)(uintptr_t) "",
         .display_name = (char *)(uintptr_t) "",
         .instance_id = (char *)(uintptr_t) "",
-        .device_id = (char *)(uintptr_t) "",
+        .user = (char *)(uintptr_t) "",
     };
     if (number == CONNECTION_PLUGINS)
         return &plugins;
@@ -213,7 +222,7 @@ static void on_closed(void *arg, struct server_socket *s, unsigned code)
     map_remove_number(&by_number, c->number);
     if (list_empty(&connections))
         map_free(&by_number, NULL);
-    char *const strings[] = {c->remote,  c->client_id,    c->mode,        c->platform,
+    char *const strings[] = {c->remote,  c->user,         c->client_id,   c->mode,     c->platform,
                              c->version, c->display_name, c->instance_id, c->device_id};
     for (size_t i = 0; i < ARRAY_LENGTH(strings); i++)
         free(strings[i]);
@@ -235,9 +244,13 @@ void connection_opened(struct server_socket *s, const struct server_head *head, 
     struct connection *c = xcalloc(1, sizeof *c);
     c->number = ++last_number;
     c->socket = s;
-    c->loopback = head->loopback;
+    struct comer comer;
+    proxy_comer(head, &comer);
+    c->local = comer.local;
+    c->proxied = comer.proxied;
+    c->user = xstrdup(comer.user);
     c->browser = browser;
-    c->remote = xstrdup(head->remote);
+    c->remote = xstrdup(comer.remote);
     c->connected_ms = clock_now_ms();
     id_uuid(c->id);
     list_append(&connections, &c->link);
@@ -248,6 +261,16 @@ void connection_opened(struct server_socket *s, const struct server_head *head, 
     if (!tick_timer)
         tick_timer = loop_timer(LIMIT_TICK_MS, tick, NULL);
     handshake_challenge(c);
+}
+
+void connection_close_device(const char *device, const char *reason)
+{
+    LIST_EACH(l, &connections)
+    {
+        struct connection *c = CONTAINER_OF(l, struct connection, link);
+        if (c->device_id && strcmp(c->device_id, device) == 0 && c->state != CONNECTION_CLOSING)
+            refuse(c, 1008, reason);
+    }
 }
 
 void connection_close_all(unsigned code, const char *reason)

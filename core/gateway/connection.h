@@ -36,7 +36,10 @@ struct connection {
     char id[37], nonce[37];
     uint64_t challenged_ms; /* the challenge's ts */
     uint64_t timer;         /* handshake's deadline */
-    bool loopback, browser; /* came with an Origin */
+    bool browser;           /* came with an Origin */
+    bool local;             /* from this machine, by no proxy */
+    bool proxied;           /* by a trusted proxy ... */
+    char *user;             /* ... that named this person; "" */
     char *remote;
     uint32_t scopes, caps;
     char *client_id, *mode, *platform, *version, *display_name, *instance_id, *device_id;
@@ -57,6 +60,8 @@ bool connection_may(const struct connection *c, uint32_t scope);
 /* {"id","mode","platform","connection"}: who it is, for channels and plugins; the caller puts it.
  */
 struct json_object *connection_describe(const struct connection *c);
+/* "name (connection)": who it is, for the audit log and those who read it; free it. */
+char *connection_person(const struct connection *c);
 uint32_t scope_from_name(const char *name); /* 0 = unknown */
 const char *scope_name(uint32_t scope);
 
@@ -66,6 +71,8 @@ void connection_event(struct connection *c, const char *name, struct chela_str p
 /* An event to every ready client that has `scope` (0: all) and all of `caps`. */
 void connection_broadcast(const char *name, struct json_object *payload, uint32_t scope,
                           uint32_t caps);
+/* Those of a device whose rights have ended. */
+void connection_close_device(const char *device, const char *reason);
 void connection_close_all(unsigned code, const char *reason);
 
 /* handshake.c: the answer to `connect`; returns false if the socket must be closed. */

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/agents.h"
 #include "base/log.h"
 #include "gateway/approval_wait.h"
 #include "gateway/broadcast.h"
 #include "gateway/connection.h"
+#include "gateway/device_requests.h"
 #include "gateway/endpoints.h"
 #include "gateway/health.h"
 #include "gateway/limits.h"
@@ -68,6 +70,11 @@ int gateway_open(struct error *e)
         return error_set(e, CHELA_E_ARGS,
                          "gateway.hooks.token is the gateway's own secret: set another one, or "
                          "whoever may send a hook may do all");
+    if (secret_mode() == SECRET_PROXY && settings_list_count("gateway.trusted_proxies") == 0)
+        return error_set(
+            e, CHELA_E_ARGS,
+            "gateway.auth.mode is \"trusted-proxy\", but gateway.trusted_proxies names "
+            "no proxy");
     server = server_open(address, (uint16_t)port, &limits, &endpoints_handlers, NULL, e);
     if (!server)
         return -1;
@@ -82,10 +89,26 @@ uint16_t gateway_port(void)
     return server ? server_port(server) : 0;
 }
 
-void gateway_ready(void)
+static struct {
+    void (*fn)(void *arg, const struct error *e);
+    void *arg;
+} waiting_ready;
+
+static void devices_loaded(void *owner, const struct error *e)
 {
-    health_set_ready(true);
-    health_changed();
+    (void)owner;
+    if (!e) {
+        health_set_ready(true);
+        health_changed();
+    }
+    waiting_ready.fn(waiting_ready.arg, e);
+}
+
+void gateway_ready(void (*ready)(void *arg, const struct error *e), void *arg)
+{
+    waiting_ready.fn = ready;
+    waiting_ready.arg = arg;
+    devices_load(devices_loaded, NULL);
 }
 
 void gateway_close(bool restart, void (*closed)(void *arg), void *arg)
@@ -100,6 +123,7 @@ void gateway_close(bool restart, void (*closed)(void *arg), void *arg)
     connection_broadcast("shutdown", payload, 0, 0);
     json_object_put(payload);
     connection_close_all(1012, "service restart");
+    device_requests_reset();
     if (server)
         server_close(server, CLOSE_MS, closed, arg);
     else

@@ -14,9 +14,9 @@
  * than loopback without a secret. The secret is made on first use and kept in the state folder. */
 int gateway_open(struct error *e);
 uint16_t gateway_port(void);
-/* Until this is called, /readyz says 503 and `connect` is answered UNAVAILABLE with a retry time.
- */
-void gateway_ready(void);
+/* Reads what the store knows of devices, then lets clients in and calls `ready`. Until then /readyz
+ * says 503 and `connect` is answered UNAVAILABLE with a retry time. */
+void gateway_ready(void (*ready)(void *arg, const struct error *e), void *arg);
 /* Tells clients `shutdown` and closes; `closed` is called when the port is free. restart: clients
  * will come back. */
 void gateway_close(bool restart, void (*closed)(void *arg), void *arg);

@@ -12,12 +12,12 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/admission.h"
 #include "gateway/connection.h"
-#include "gateway/device.h"
+#include "gateway/devices.h"
 #include "gateway/health.h"
 #include "gateway/limits.h"
 #include "gateway/method.h"
-#include "gateway/secret.h"
 #include "host/loop.h"
 #include "support/json.h"
 
@@ -41,6 +41,8 @@ static const char *const event_names[] = {
     "config.changed",
     "exec.approval.requested",
     "exec.approval.resolved",
+    "device.pair.requested",
+    "device.pair.resolved",
 };
 
 void handshake_challenge(struct connection *c)
@@ -55,48 +57,26 @@ void handshake_challenge(struct connection *c)
 }
 
 /* Answers with a failure and closes. */
-static void turn_away(struct connection *c, struct rpc *rpc, const char *code, const char *detail,
-                      const char *next, const char *message)
+static void turn_away(struct connection *c, struct rpc *rpc, const struct refusal *why)
 {
     json_object *details = chela_json_new_object();
-    chela_json_put_text(details, "code", detail);
-    if (next)
-        chela_json_put_text(details, "recommendedNextStep", next);
-    log_info("gateway", "refused %s: %s (%s)", c->remote, message, detail);
-    rpc_fail(rpc, code, details, "%s", message);
+    chela_json_put_text(details, "code", why->detail);
+    if (why->next)
+        chela_json_put_text(details, "recommendedNextStep", why->next);
+    if (why->reason)
+        chela_json_put_text(details, "reason", why->reason);
+    if (why->request)
+        chela_json_put_text(details, "requestId", why->request);
+    log_info("gateway", "refused %s: %s (%s)", c->remote, why->message, why->detail);
+    rpc_fail(rpc, why->code, details, "%s", why->message);
     c->state = CONNECTION_CLOSING;
-    server_socket_close(c->socket, 1008, message);
+    server_socket_close(c->socket, 1008, why->message);
 }
 
-static bool secret_ok(struct connection *c, struct rpc *rpc, json_object *params)
+static void refuse(struct connection *c, struct rpc *rpc, const char *detail, const char *message)
 {
-    json_object *auth = chela_json_object(params, "auth");
-    const char *token = chela_json_string(auth, "token", NULL),
-               *password = chela_json_string(auth, "password", NULL);
-    bool limited = !c->loopback || c->browser;
-    if (secret_mode() == SECRET_NONE)
-        return true;
-    if (limited && secret_locked(c->remote)) {
-        turn_away(c, rpc, "INVALID_REQUEST", "AUTH_RATE_LIMITED", "wait_then_retry",
-                  "too many wrong secrets from this address; wait five minutes");
-        return false;
-    }
-    if (secret_matches(token) || secret_matches(password))
-        return true;
-    bool is_password = secret_mode() == SECRET_PASSWORD;
-    if (!token && !password) {
-        turn_away(c, rpc, "INVALID_REQUEST",
-                  is_password ? "AUTH_PASSWORD_MISSING" : "AUTH_TOKEN_MISSING",
-                  "update_auth_configuration",
-                  "a secret is needed: set CHELA_GATEWAY_TOKEN or gateway.auth");
-        return false;
-    }
-    if (limited)
-        secret_failed(c->remote);
-    turn_away(c, rpc, "INVALID_REQUEST",
-              is_password ? "AUTH_PASSWORD_MISMATCH" : "AUTH_TOKEN_MISMATCH",
-              "update_auth_credentials", "the secret is not this gateway's");
-    return false;
+    const struct refusal why = {.code = "INVALID_REQUEST", .detail = detail, .message = message};
+    turn_away(c, rpc, &why);
 }
 
 static bool protocol_ok(struct connection *c, struct rpc *rpc, json_object *params)
@@ -104,8 +84,7 @@ static bool protocol_ok(struct connection *c, struct rpc *rpc, json_object *para
     if (chela_json_int(params, "minProtocol", 0) <= PROTOCOL &&
         chela_json_int(params, "maxProtocol", 0) >= PROTOCOL)
         return true;
-    turn_away(c, rpc, "INVALID_REQUEST", "PROTOCOL_MISMATCH", NULL,
-              "this gateway speaks protocol 4");
+    refuse(c, rpc, "PROTOCOL_MISMATCH", "this gateway speaks protocol 4");
     return false;
 }
 
@@ -114,28 +93,13 @@ static bool role_ok(struct connection *c, struct rpc *rpc, json_object *params)
     const char *role = chela_json_string(params, "role", NULL);
     if (!role || strcmp(role, "operator") == 0)
         return true;
-    turn_away(c, rpc, "INVALID_REQUEST", "AUTH_SCOPE_MISMATCH", NULL,
-              "this gateway takes role operator only");
-    return false;
-}
-
-static bool device_ok(struct connection *c, struct rpc *rpc, json_object *params)
-{
-    if (!chela_json_get(params, "device"))
-        return true;
-    const char *wrong = device_check(c, params);
-    if (!wrong) {
-        c->device_id = xstrdup(chela_json_string(chela_json_object(params, "device"), "id", NULL));
-        return true;
-    }
-    turn_away(c, rpc, "INVALID_REQUEST", wrong, NULL, "the device's signature was refused");
+    refuse(c, rpc, "AUTH_SCOPE_MISMATCH", "this gateway takes role operator only");
     return false;
 }
 
 static void remember_client(struct connection *c, json_object *params)
 {
     json_object *client = chela_json_object(params, "client"),
-                *wanted = chela_json_array(params, "scopes"),
                 *caps = chela_json_array(params, "caps");
     c->client_id = xstrdup(chela_json_string(client, "id", NULL));
     c->mode = xstrdup(chela_json_string(client, "mode", NULL));
@@ -143,10 +107,6 @@ static void remember_client(struct connection *c, json_object *params)
     c->version = xstrdup(chela_json_string(client, "version", NULL));
     c->display_name = xstrdup(chela_json_string(client, "displayName", NULL));
     c->instance_id = xstrdup(chela_json_string(client, "instanceId", NULL));
-    for (size_t i = 0; i < chela_json_length(wanted); i++) {
-        const char *name = chela_json_as_string(chela_json_at(wanted, i), NULL);
-        c->scopes |= name ? scope_from_name(name) : 0;
-    }
     for (size_t i = 0; i < chela_json_length(caps); i++) {
         const char *name = chela_json_as_string(chela_json_at(caps, i), NULL);
         if (name && strcmp(name, "tool-events") == 0)
@@ -154,13 +114,20 @@ static void remember_client(struct connection *c, json_object *params)
     }
 }
 
-static json_object *granted_scopes(const struct connection *c)
+static void put_auth(json_object *hello, const struct connection *c)
 {
-    json_object *list = chela_json_new_array();
-    for (uint32_t bit = 1; bit <= SCOPE_PAIRING; bit <<= 1)
-        if (c->scopes & bit)
-            chela_json_push(list, json_object_new_string(scope_name(bit)));
-    return list;
+    json_object *auth = chela_json_put_object(hello, "auth");
+    const struct device *d = admission_device(c);
+    chela_json_put_text(auth, "role", "operator");
+    chela_json_put(auth, "scopes", scopes_list(c->scopes));
+    if (d && !d->revoked_ms) {
+        char token[DEVICE_TOKEN_SIZE];
+        device_token(d, token);
+        chela_json_put_text(auth, "deviceToken", token);
+        chela_json_put_int(auth, "issuedAtMs",
+                           (int64_t)(d->rotated_ms ? d->rotated_ms : d->approved_ms));
+        explicit_bzero(token, sizeof token);
+    }
 }
 
 static json_object *hello(const struct connection *c)
@@ -177,9 +144,7 @@ static json_object *hello(const struct connection *c)
     for (size_t i = 0; i < ARRAY_LENGTH(event_names); i++)
         chela_json_push(events, json_object_new_string(event_names[i]));
     chela_json_put(hello, "snapshot", health_hello_snapshot());
-    json_object *auth = chela_json_put_object(hello, "auth");
-    chela_json_put_text(auth, "role", "operator");
-    chela_json_put(auth, "scopes", granted_scopes(c));
+    put_auth(hello, c);
     json_object *policy = chela_json_put_object(hello, "policy");
     chela_json_put_int(policy, "maxPayload", (int64_t)limit_payload());
     chela_json_put_int(policy, "maxBufferedBytes", LIMIT_BUFFERED);
@@ -200,7 +165,7 @@ static bool params_ok(struct connection *c, struct rpc *rpc, json_object *params
             "timeZone:s mode:s! instanceId:s",
             client, &e) < 0) {
         CLEANUP(freep) char *message = xprintf("invalid connect params: %s", e.text);
-        turn_away(c, rpc, "INVALID_REQUEST", "INVALID_PARAMS", NULL, message);
+        refuse(c, rpc, "INVALID_PARAMS", message);
         return false;
     }
     return true;
@@ -215,9 +180,13 @@ void handshake_connect(struct connection *c, struct rpc *rpc, json_object *param
         rpc_fail(rpc, "UNAVAILABLE", details, "the gateway is starting");
         return;
     }
-    if (!params_ok(c, rpc, params) || !protocol_ok(c, rpc, params) || !role_ok(c, rpc, params) ||
-        !secret_ok(c, rpc, params) || !device_ok(c, rpc, params))
+    struct refusal why;
+    if (!params_ok(c, rpc, params) || !protocol_ok(c, rpc, params) || !role_ok(c, rpc, params))
         return;
+    if (!admission_check(c, params, &why)) {
+        turn_away(c, rpc, &why);
+        return;
+    }
     remember_client(c, params);
     loop_timer_stop(c->timer);
     c->timer = 0;

@@ -14,9 +14,9 @@
 #include "support/json.h"
 #include "wire/functions.h"
 
-static const struct method *const tables[] = {methods_chat,     methods_sessions, methods_system,
-                                              methods_approval, methods_chela,    methods_send,
-                                              methods_channels, methods_config,   methods_route};
+static const struct method *const tables[] = {
+    methods_chat, methods_sessions, methods_system, methods_approval, methods_chela,
+    methods_send, methods_channels, methods_config, methods_route,    methods_devices};
 
 enum { PLUGIN_METHOD_MS = 60000 };
 

@@ -36,7 +36,8 @@ struct method {
 
 /* Tables, each in its methods_*.c; end with a NULL name. */
 extern const struct method methods_chat[], methods_sessions[], methods_system[], methods_approval[],
-    methods_chela[], methods_send[], methods_channels[], methods_config[], methods_route[];
+    methods_chela[], methods_send[], methods_channels[], methods_config[], methods_route[],
+    methods_devices[];
 
 /* Runs a request of a ready connection, or answers why not. Takes over rpc; params may be NULL. */
 void method_dispatch(struct connection *c, struct rpc *rpc, const char *name,

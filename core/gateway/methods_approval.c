@@ -64,8 +64,7 @@ static void resolved(void *owner, const struct error *e)
 static void approval_resolve(struct rpc *rpc, json_object *params)
 {
     const struct connection *c = connection_find(rpc->connection);
-    CLEANUP(freep)
-    char *by = xprintf("%s (%s)", c->display_name ? c->display_name : c->client_id, c->id);
+    CLEANUP(freep) char *by = connection_person(c);
     agent_approval_resolve(chela_json_string(params, "id", NULL),
                            chela_json_string(params, "decision", NULL), by, resolved, rpc);
 }

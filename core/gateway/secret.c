@@ -19,7 +19,9 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/redact.h"
+#include "gateway/audit.h"
 #include "host/settings.h"
+#include "support/json.h"
 
 enum {
     TOKEN_BYTES = 32,
@@ -116,7 +118,9 @@ int secret_open(struct error *e)
     }
     bool password = strcmp(mode, "password") == 0;
     const char *value = settings_text(s, password ? "gateway.auth.password" : "gateway.auth.token");
-    state.mode = password ? SECRET_PASSWORD : SECRET_TOKEN;
+    state.mode = password                             ? SECRET_PASSWORD
+                 : strcmp(mode, "trusted-proxy") == 0 ? SECRET_PROXY
+                                                      : SECRET_TOKEN;
     if (*value)
         use(value);
     else if (password)
@@ -140,7 +144,8 @@ enum secret_mode secret_mode(void)
 
 const char *secret_mode_name(void)
 {
-    return state.mode == SECRET_NONE ? "none" : state.mode == SECRET_TOKEN ? "token" : "password";
+    static const char *const names[] = {"none", "token", "password", "trusted-proxy"};
+    return names[state.mode];
 }
 
 bool secret_is_set(void)
@@ -182,5 +187,8 @@ void secret_failed(const char *remote)
         g->locked_until_ms = now + LOCK_MS;
         log_warning("gateway", "%s gave a wrong secret %u times and is locked out for %d s", remote,
                     g->count, LOCK_MS / 1000);
+        json_object *what = chela_json_new_object();
+        chela_json_put_int(what, "tries", g->count);
+        audit_note("auth.lockout", remote, what);
     }
 }

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-enum secret_mode { SECRET_NONE, SECRET_TOKEN, SECRET_PASSWORD };
+enum secret_mode { SECRET_NONE, SECRET_TOKEN, SECRET_PASSWORD, SECRET_PROXY };
 
 /* Reads gateway.auth; makes the token on first use ("gateway.token" in the state folder, mode
  * 0600). */

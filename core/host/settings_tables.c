@@ -56,6 +56,8 @@
 static const struct chela_option auth_modes[] = {
     V("token", "clients show gateway.auth.token; made at the first start if none is set"),
     V("password", "clients show gateway.auth.password"),
+    V("trusted-proxy", "a proxy of gateway.trusted_proxies names the person; programs of this "
+                       "machine show the token"),
     V("none", "nobody is asked; only with bind = \"loopback\""), END};
 
 static const struct chela_option durabilities[] = {
@@ -182,9 +184,19 @@ const struct chela_option settings_core_table[] = {
     CHOICE("gateway.auth.mode", auth_modes, "token", "how a client proves itself"),
     SECRET("gateway.auth.token", "the token; made and kept in the state folder if absent"),
     SECRET("gateway.auth.password", "the password of mode = \"password\""),
+    T("gateway.auth.user_header", "x-forwarded-user",
+      "mode = \"trusted-proxy\": the header in which the proxy names the person"),
+    N("gateway.auth.allowed_users", CHELA_LIST, NULL,
+      "mode = \"trusted-proxy\": only these persons; absent: all that the proxy lets through"),
+    N("gateway.devices.auto_approve_local", CHELA_BOOL, "true",
+      "a device on this machine that shows the secret is let in without a question"),
+    N("gateway.devices.required", CHELA_BOOL, "false",
+      "clients on other machines must be devices (with a key of their own), not just know the "
+      "secret"),
     N("gateway.allowed_origins", CHELA_LIST, NULL, "web pages of other origins that may connect"),
     N("gateway.allowed_hosts", CHELA_LIST, NULL, "names by which the gateway may be addressed"),
-    N("gateway.trusted_proxies", CHELA_LIST, NULL, "addresses whose X-Forwarded-For counts"),
+    N("gateway.trusted_proxies", CHELA_LIST, NULL,
+      "addresses or networks (\"10.0.0.0/8\") whose X-Forwarded-For counts"),
     N("gateway.max_connections", CHELA_INT, "512", "connections at the same time"),
     N("gateway.body_limit", CHELA_SIZE, "20M", "largest body of a request"),
     N("gateway.frame_limit", CHELA_SIZE, "25M", "largest WebSocket message"),

@@ -23,7 +23,8 @@ struct server_head {
     const char *method, *path, *query; /* path is decoded once; query raw, "" if none */
     const char *remote;                /* address of the peer */
     bool loopback;
-    bool browser; /* an Origin came with it: a page asks */
+    bool browser;                   /* an Origin came with it: a page asks */
+    struct server_request *request; /* whose headers can be read while a handler runs */
 };
 
 /* `head` and `upgrade` decide while the library reads: they look at the request and may call

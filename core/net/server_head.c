@@ -116,6 +116,7 @@ int server_head_parse(struct server_request *r, struct MHD_Connection *mhd, cons
     w.p = r->block + pointers;
     MHD_get_connection_values(mhd, MHD_HEADER_KIND, copy_header, &w);
     r->head.browser = server_header(r, "origin") != NULL;
+    r->head.request = r;
     r->head.method = w.p;
     w.p = stpcpy(w.p, method) + 1;
     r->head.query = w.p;
