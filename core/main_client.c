@@ -33,6 +33,8 @@ static const struct {
     {"tools", cmd_tools, "list the tools, say why a model sees one or does not"},
     {"channels", cmd_channels, "show the channels, log one in or out"},
     {"pairing", cmd_pairing, "list, let in or shut out those who write to the assistant"},
+    {"devices", cmd_devices, "list, let in or shut out programs and pages with a key of their own"},
+    {"audit", cmd_audit, "show who allowed, let in or changed what"},
     {"message", cmd_message, "send a text to a chat"},
     {"trace", cmd_trace, "show the way that a turn took"},
     {"route", cmd_route, "show which model would answer, and why"},

@@ -17,7 +17,7 @@ _chela() {
         ;;
     chela)
         words=$(chela help --commands 2>/dev/null)
-        words=${words:-agent allowlist approvals channels chat config doctor gateway health help logs mcp memory message models pairing plugin reload route sessions skills status tools trace trust version}
+        words=${words:-agent allowlist approvals audit channels chat config devices doctor gateway health help logs mcp memory message models pairing plugin reload route sessions skills status tools trace trust version}
         ;;
     *)
         case ${COMP_WORDS[1]} in
@@ -28,6 +28,7 @@ _chela() {
         tools) words="explain list" ;;
         approvals) words="allow-always allow-once deny list" ;;
         channels) words="list login logout status" ;;
+        devices) words="approve list reject remove revoke rotate" ;;
         pairing) words="approve list revoke" ;;
         message) words="send" ;;
         help) words=$(chela help --commands 2>/dev/null) ;;

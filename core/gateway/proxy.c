@@ -128,9 +128,8 @@ void proxy_comer(const struct server_head *head, struct comer *out)
     server_each_header(head->request, look_at, &f);
     snprintf(out->remote, sizeof out->remote, "%s", head->remote);
     out->local = head->loopback && !f.any;
-    out->proxied = f.any && is_trusted(head->remote);
-    if (out->proxied &&
-        (!f.for_.n || !forwarded_for(buf_text(&f.for_), out->remote, sizeof out->remote)))
+    out->proxied = f.for_.n && is_trusted(head->remote);
+    if (out->proxied && !forwarded_for(buf_text(&f.for_), out->remote, sizeof out->remote))
         snprintf(out->remote, sizeof out->remote, "%s", head->remote);
     /* given twice, one of them is not the proxy's */
     if (out->proxied && f.users == 1 && strlen(f.user) < sizeof out->user)
