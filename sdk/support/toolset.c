@@ -37,15 +37,14 @@ static char *key_add(char *at, struct chela_str s)
     return at + sizeof s.n + s.n;
 }
 
-static struct chela_str key_of(const struct chela_begin *b)
+static void keep_key(struct chela_toolset *set, const struct chela_begin *b)
 {
-    size_t n = key_length(b);
-    char *key = take(n), *at = key;
+    set->key_length = key_length(b);
+    char *at = set->key = take(set->key_length);
     for (uint64_t i = 0; i < b->tools.n; i++) {
         at = key_add(at, b->tools.v[i].name);
         at = key_add(at, b->tools.v[i].value);
     }
-    return chela_sn(key, n);
 }
 
 static bool key_has(const char **at, struct chela_str s)
@@ -58,8 +57,8 @@ static bool key_has(const char **at, struct chela_str s)
 
 static bool is_of(const struct chela_toolset *set, const struct chela_begin *b)
 {
-    const char *at = set->key.s;
-    if (set->key.n != key_length(b))
+    const char *at = set->key;
+    if (set->key_length != key_length(b))
         return false;
     for (uint64_t i = 0; i < b->tools.n; i++)
         if (!key_has(&at, b->tools.v[i].name) || !key_has(&at, b->tools.v[i].value))
@@ -102,7 +101,7 @@ static struct chela_toolset *read_set(const struct chela_naming *naming,
 {
     struct chela_toolset *set = take(sizeof *set);
     set->holders = 1;
-    set->key = key_of(b);
+    keep_key(set, b);
     set->offers = take((size_t)b->tools.n * sizeof *set->offers);
     for (uint64_t i = 0; i < b->tools.n; i++)
         offer(set, naming, &b->tools.v[i]);
@@ -119,7 +118,7 @@ void chela_toolset_put(struct chela_toolset *set)
         json_object_put(set->offers[i].manifest);
     }
     free(set->offers);
-    free((char *)set->key.s);
+    free(set->key);
     free(set->text);
     free(set);
 }

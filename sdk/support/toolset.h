@@ -32,8 +32,9 @@ struct chela_toolset {
     unsigned holders;
     size_t count;
     struct chela_offer *offers;
-    struct chela_str key; /* what it was read from */
-    char *text;           /* as chela_toolset_text wrote it, or NULL */
+    char *key; /* what it was read from */
+    size_t key_length;
+    char *text; /* as chela_toolset_text wrote it, or NULL */
     size_t text_length;
 };
 
