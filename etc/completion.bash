@@ -6,23 +6,32 @@ _chela() {
     COMPREPLY=()
     case $previous in
     --session | -s) words=$(chela sessions list --keys 2>/dev/null) ;;
-    --model) words=$(chela models --names 2>/dev/null) ;;
+    --model | probe) words=$(chela models --names 2>/dev/null) ;;
     --config | -c | check | info | trust)
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
-    export | reset | delete | set) words=$(chela sessions list --keys 2>/dev/null) ;;
+    --by) words="channel day model provider sender session" ;;
+    export | reset | delete) words=$(chela sessions list --keys 2>/dev/null) ;;
+    set)
+        case ${COMP_WORDS[1]} in
+        models) words=$(chela models --names 2>/dev/null) ;;
+        *) words=$(chela sessions list --keys 2>/dev/null) ;;
+        esac
+        ;;
     allow-once | allow-always | deny)
         words=$(chela approvals list --json 2>/dev/null | grep -oE '"id":"[^"]*"' | cut -d '"' -f 4)
         ;;
     chela)
         words=$(chela help --commands 2>/dev/null)
-        words=${words:-agent allowlist approvals audit channels chat config devices doctor gateway health help logs mcp memory message models pairing plugin reload route sessions skills status tools trace trust version}
+        words=${words:-agent allowlist approvals audit channels chat config devices doctor gateway health help logs mcp memory message models pairing plugin reload route sessions skills status tools trace trust usage version}
         ;;
     *)
         case ${COMP_WORDS[1]} in
         config) words="check path show" ;;
         plugin) words="check info list options" ;;
+        models) words="list probe set" ;;
+        route) words="explain" ;;
         sessions) words="delete export list reset set" ;;
         allowlist) words="add list remove" ;;
         tools) words="explain list" ;;

@@ -79,6 +79,8 @@ void agent_inject(const char *session, const char *text, const char *label, agen
 /* ---- models, tools, commands ---- */
 /* [{"id","name","provider","contextWindow","available","input":[...],"reasoning"}] */
 struct json_object *agent_models(void);
+/* "instance/model" for a name or an alias; NULL: no provider has it. Free it. */
+char *agent_model_name(const char *wanted);
 /* Asks the model for one word, past all routers and circuits: {"model","ok","ms","text" or "error",
  * "class","cost"}. */
 typedef void agent_json_fn(void *owner, struct json_object *o, const struct error *e);

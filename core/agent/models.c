@@ -266,6 +266,8 @@ static void list_one(void *arg, const char *full, const struct model_info *info)
     chela_json_put_bool(o, "local", info->local);
     chela_json_put_double(o, "priceIn", info->price_in);
     chela_json_put_double(o, "priceOut", info->price_out);
+    chela_json_put_double(o, "priceCacheRead", info->price_cache_read);
+    chela_json_put_double(o, "priceCacheWrite", info->price_cache_write);
     chela_json_put_bool(o, "priceKnown", info->priced);
 }
 

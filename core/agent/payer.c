@@ -10,6 +10,7 @@
 
 #include "agent/decisions.h"
 #include "agent/journal.h"
+#include "agent/models.h"
 #include "agent/runs.h"
 #include "agent/spending.h"
 #include "base/clock.h"
@@ -78,12 +79,16 @@ static void stored(void *owner, const struct error *e)
 
 void payer_book(struct payer *p, const struct payer_bill *bill)
 {
+    struct model_info info;
+    bool known = models_info(bill->model, &info);
     struct spent s = {.session = p->session,
                       .channel = p->channel,
                       .sender = p->sender,
                       .model = bill->model,
                       .usage = bill->usage,
                       .cost = bill->cost,
+                      .local = known && info.local,
+                      .unpriced = known && !info.priced,
                       .at = clock_now_ms()};
     spending_add(&s);
     struct run *r = *p->run ? runs_find(p->run) : NULL;

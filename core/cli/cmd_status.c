@@ -1,4 +1,4 @@
-/* The subcommands that ask how the gateway is: status, health, models, logs, reload, route. */
+/* The subcommands that ask how the gateway is: status, health, logs, reload. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,54 +153,6 @@ int cmd_health(int argc, char **argv)
     return ask_and_print(&line, argc, argv, "health", print_health);
 }
 
-/* ---- models ---- */
-
-static void print_models_list(json_object *payload)
-{
-    print_models(chela_json_array(payload, "models"), NULL);
-}
-
-static void print_names(json_object *payload)
-{
-    json_object *models = chela_json_array(payload, "models");
-    for (size_t i = 0; i < chela_json_length(models); i++) {
-        char name[256];
-        model_name(chela_json_at(models, i), name, sizeof name);
-        output_line(name);
-    }
-}
-
-int cmd_models(int argc, char **argv)
-{
-    struct common common = {0};
-    bool names = false;
-    const struct option_row rows[] = {
-        {'\0', "names", NULL, "only the names, one a line", &names, NULL},
-        {0},
-    };
-    const struct command_line line = {
-        .synopsis = "models [OPTION...]",
-        .summary = "Lists the models that the gateway can use.",
-        .rows = rows,
-    };
-    char **arguments;
-    int count, status;
-    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
-        return status;
-    }
-    json_object *payload = NULL;
-    status = output_ask(&common, "models.list", NULL, &payload);
-    if (status == EXIT_OK && names) {
-        print_names(payload);
-    } else if (status == EXIT_OK && common.json) {
-        output_json(payload);
-    } else if (status == EXIT_OK) {
-        print_models_list(payload);
-    }
-    json_object_put(payload);
-    return status;
-}
-
 /* ---- logs ---- */
 
 #define LOGS_POLL_MS 500
@@ -312,61 +264,6 @@ int cmd_reload(int argc, char **argv)
         .summary = "Makes the gateway read its configuration anew. A wrong one changes nothing.",
     };
     return ask_and_print(&line, argc, argv, "chela.reload", print_reloaded);
-}
-
-/* ---- route ---- */
-
-static void print_route(json_object *payload)
-{
-    json_object *candidates = chela_json_array(payload, "candidates");
-    for (size_t i = 0; i < chela_json_length(candidates); i++) {
-        json_object *candidate = chela_json_at(candidates, i);
-        printf("%zu. ", i + 1);
-        const char *provider = output_field(candidate, "provider", "");
-        output_text(provider);
-        output_text(provider[0] == '\0' ? "" : "/");
-        output_text(output_field(candidate, "model", "?"));
-        output_text("  ");
-        output_line(output_field(candidate, "reason", ""));
-    }
-    if (chela_json_length(candidates) == 0) {
-        output_json(payload);
-    }
-}
-
-int cmd_route(int argc, char **argv)
-{
-    struct common common = {0};
-    const char *session = NULL;
-    const struct option_row rows[] = {
-        {'s', "session", "KEY", "as if it were said in this session", NULL, &session},
-        {0},
-    };
-    const struct command_line line = {
-        .synopsis = "route [OPTION...] TEXT",
-        .summary = "Shows which model would answer a text, and why. Nothing is sent to a model.",
-        .rows = rows,
-        .least = 1,
-        .most = 1,
-    };
-    char **arguments;
-    int count, status;
-    if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
-        return status;
-    }
-    json_object *params = chela_json_new_object(), *payload = NULL;
-    chela_json_put_text(params, "text", arguments[0]);
-    if (session != NULL) {
-        chela_json_put_text(params, "session", session);
-    }
-    status = output_ask(&common, "chela.route.explain", params, &payload);
-    if (status == EXIT_OK && common.json) {
-        output_json(payload);
-    } else if (status == EXIT_OK) {
-        print_route(payload);
-    }
-    json_object_put(payload);
-    return status;
 }
 
 /* ---- version ---- */

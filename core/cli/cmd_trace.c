@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/route_view.h"
 #include "support/json.h"
 
 static void print_pair(json_object *payload, const char *key, const char *label)
@@ -41,24 +42,40 @@ static void print_legs(json_object *legs)
     }
 }
 
-/* Whatever else is known: each entry of a list as its JSON, on one line. */
-static void print_list(json_object *payload, const char *key, const char *title)
+/* What was tried: the model, what came of it, how long it took and what it read and wrote. */
+static void print_attempt(json_object *attempt)
 {
-    json_object *list = chela_json_get(payload, key);
-    if (list == NULL) {
-        return;
-    }
-    printf("\n%s\n", title);
-    if (!json_object_is_type(list, json_type_array)) {
-        printf("  ");
-        output_line(chela_json_text(list, NULL));
-        return;
-    }
+    char span[48];
+    output_span(chela_json_int(attempt, "ms", 0), span, sizeof span);
+    output_text(output_field(attempt, "model", "?"));
+    printf("  ");
+    output_text(output_field(attempt, "outcome", "?"));
+    printf(", %s, %lld tokens in, %lld out  ", span, (long long)chela_json_int(attempt, "in", 0),
+           (long long)chela_json_int(attempt, "out", 0));
+    output_line(output_field(attempt, "reason", ""));
+}
+
+static void print_call(json_object *call)
+{
+    char span[48];
+    json_object *arguments = chela_json_get(call, "arguments"),
+                *result = chela_json_object(call, "result");
+    output_span(chela_json_int(call, "ms", 0), span, sizeof span);
+    output_text(output_field(call, "name", "?"));
+    printf(" ");
+    output_text(arguments ? chela_json_text(arguments, NULL) : "");
+    printf("  ");
+    output_text(output_field(call, "state", "?"));
+    printf(", %s%s\n", span, chela_json_bool(result, "isError", false) ? ", an error" : "");
+}
+
+static void print_list(json_object *list, const char *title, void (*print)(json_object *))
+{
+    if (chela_json_length(list) > 0)
+        printf("\n%s\n", title);
     for (size_t i = 0; i < chela_json_length(list); i++) {
-        json_object *entry = chela_json_at(list, i);
-        const char *text = chela_json_as_string(entry, NULL);
         printf("  ");
-        output_line(text != NULL ? text : entry == NULL ? "null" : chela_json_text(entry, NULL));
+        print(chela_json_at(list, i));
     }
 }
 
@@ -83,9 +100,13 @@ static void print_trace(json_object *payload)
         fputc('\n', stdout);
         print_legs(chela_json_array(payload, "legs"));
     }
-    print_list(payload, "route", "route");
-    print_list(payload, "attempts", "model calls");
-    print_list(payload, "calls", "tool calls");
+    json_object *decisions = chela_json_array(payload, "decisions");
+    if (chela_json_length(decisions) > 0) {
+        puts("\ndecisions");
+        route_view_decisions(decisions);
+    }
+    print_list(chela_json_array(payload, "attempts"), "model calls", print_attempt);
+    print_list(chela_json_array(payload, "calls"), "tool calls", print_call);
 }
 
 int cmd_trace(int argc, char **argv)
@@ -99,8 +120,9 @@ int cmd_trace(int argc, char **argv)
     };
     const struct command_line line = {
         .synopsis = "trace [OPTION...] RUN",
-        .summary =
-            "Shows the states and legs of a turn, with times, its model calls and tool calls.",
+        .summary = "Shows the states and legs of a turn with times, what was decided about models, "
+                   "its model "
+                   "calls and tool calls.",
         .rows = rows,
         .least = 1,
         .most = 1,

@@ -29,6 +29,7 @@ int cmd_status(int argc, char **argv);
 int cmd_tools(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_trust(int argc, char **argv);
+int cmd_usage(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 #endif

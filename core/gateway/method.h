@@ -60,6 +60,11 @@ void rpc_fail_error(struct rpc *rpc, const struct error *e);
 void rpc_done(struct rpc *rpc, const struct error *e);
 void rpc_free(struct rpc *rpc);
 
+/* methods_config.c: puts a JSON merge patch on the gateway's own file and has it applied, then
+ * calls answer, which answers rpc; a change that doesn't fit is taken back and rpc fails. */
+typedef void config_changed_fn(struct rpc *rpc);
+void config_change(struct rpc *rpc, struct json_object *patch, config_changed_fn *answer);
+
 /* params.c: checks against method.params; -1 with the message for "invalid X params: ...". */
 int params_check(const char *spec, struct json_object *params, struct error *e);
 

@@ -163,9 +163,14 @@ static void config_options(struct rpc *rpc, json_object *params)
 
 /* ---- config.patch ---- */
 
+struct change {
+    struct rpc *rpc;
+    config_changed_fn *answer;
+};
+
 static void answer_patched(struct rpc *rpc)
 {
-    json_object *o = chela_json_new_object(), *changed = chela_json_new_object();
+    json_object *o = chela_json_new_object();
     const char *path = settings_own_file(settings_now());
     char hash[HASH];
     own_file_hash(path, hash);
@@ -174,6 +179,14 @@ static void answer_patched(struct rpc *rpc)
     chela_json_put_text(o, "hash", hash);
     chela_json_put(o, "config", config_tree());
     rpc_answer(rpc, o);
+}
+
+static void announce(void)
+{
+    json_object *changed = chela_json_new_object();
+    const char *path = settings_own_file(settings_now());
+    char hash[HASH];
+    own_file_hash(path, hash);
     chela_json_put_text(changed, "path", path);
     chela_json_put_text(changed, "hash", hash);
     connection_broadcast("config.changed", changed, SCOPE_READ, 0);
@@ -182,43 +195,56 @@ static void answer_patched(struct rpc *rpc)
 
 static void applied(void *arg, const struct error *e)
 {
-    struct rpc *rpc = arg;
+    struct change *c = arg;
+    struct rpc *rpc = c->rpc;
+    config_changed_fn *answer = c->answer;
+    free(c);
     if (!e) {
-        answer_patched(rpc);
+        announce();
+        answer(rpc);
         return;
     }
     own_file_revert(settings_own_file(settings_now()));
     rpc_fail(rpc, "INVALID_REQUEST", NULL, "the change was not kept: %s", e->text);
 }
 
+void config_change(struct rpc *rpc, json_object *patch, config_changed_fn *answer)
+{
+    const char *path = settings_own_file(settings_now());
+    const struct connection *by = connection_find(rpc->connection);
+    struct buf text = {0};
+    struct error e;
+    if (own_file_merge(path, patch, &text, &e) < 0 || own_file_write(path, &text, &e) < 0) {
+        rpc_fail_error(rpc, &e);
+    } else {
+        struct change *c = xcalloc(1, sizeof *c);
+        c->rpc = rpc;
+        c->answer = answer;
+        log_info("config", "%s was changed by %s", path, by ? by->client_id : "a plugin");
+        gateway_reload(applied, c);
+    }
+    buf_free(&text);
+}
+
 static void config_patch(struct rpc *rpc, json_object *params)
 {
-    const char *base = chela_json_string(params, "baseHash", NULL),
-               *path = settings_own_file(settings_now());
-    const struct connection *c = connection_find(rpc->connection);
+    const char *base = chela_json_string(params, "baseHash", NULL);
     size_t n = 0;
     const char *raw = chela_json_string(params, "raw", &n);
     struct chela_json_error why;
-    struct error e;
     json_object *patch = NULL;
-    struct buf text = {0};
     char hash[HASH];
-    own_file_hash(path, hash);
-    if (base && strcmp(base, hash) != 0) {
+    own_file_hash(settings_own_file(settings_now()), hash);
+    if (base && strcmp(base, hash) != 0)
         rpc_fail(rpc, "INVALID_REQUEST", NULL,
                  "the configuration has changed since it was read (baseHash): get it again");
-    } else if (chela_json_parse(raw, n, NULL, &patch, &why) < 0 ||
-               !json_object_is_type(patch, json_type_object)) {
+    else if (chela_json_parse(raw, n, NULL, &patch, &why) < 0 ||
+             !json_object_is_type(patch, json_type_object))
         rpc_fail(rpc, "INVALID_REQUEST", NULL, "raw must be a JSON object: %s",
                  patch ? "it is another value" : why.text);
-    } else if (own_file_merge(path, patch, &text, &e) < 0 || own_file_write(path, &text, &e) < 0) {
-        rpc_fail_error(rpc, &e);
-    } else {
-        log_info("config", "%s was changed by %s", path, c ? c->client_id : "a plugin");
-        gateway_reload(applied, rpc);
-    }
+    else
+        config_change(rpc, patch, answer_patched);
     json_object_put(patch);
-    buf_free(&text);
 }
 
 /* ---- chela.search ---- */

@@ -1,7 +1,7 @@
 /*
- * Methods about models: why a route is taken, whether a model answers, what was used and spent.
- * Called by method.c. models.list is methods_system.c's, a session's model is set by
- * sessions.patch.
+ * Methods about models: why a route is taken, whether a model answers, which one answers, what was
+ * used and spent. Called by method.c. models.list is methods_system.c's, a session's model is set
+ * by sessions.patch.
  */
 #include <json-c/json_object.h>
 #include <stdlib.h>
@@ -46,6 +46,48 @@ static void models_all(struct rpc *rpc, json_object *params)
 static void models_probe(struct rpc *rpc, json_object *params)
 {
     agent_model_probe(chela_json_string(params, "model", NULL), answer_json, rpc);
+}
+
+static bool is_agent(const char *name)
+{
+    bool found = strcmp(name, "defaults") == 0;
+    json_object *list = agent_list();
+    for (size_t i = 0; i < chela_json_length(list); i++) {
+        const char *id = chela_json_string(chela_json_at(list, i), "id", NULL);
+        found = found || (id && strcmp(id, name) == 0);
+    }
+    json_object_put(list);
+    return found;
+}
+
+static void answer_set(struct rpc *rpc)
+{
+    rpc_done(rpc, NULL);
+}
+
+static void models_set(struct rpc *rpc, json_object *params)
+{
+    const char *model = chela_json_string(params, "model", NULL),
+               *agent = chela_json_string(params, "agent", NULL);
+    CLEANUP(freep) char *full = *model ? agent_model_name(model) : NULL;
+    if (*model && !full) {
+        rpc_fail(rpc, "INVALID_REQUEST", NULL, "no provider has the model \"%.100s\"", model);
+        return;
+    }
+    if (!agent)
+        agent = "defaults";
+    if (!is_agent(agent)) {
+        rpc_fail(rpc, "INVALID_REQUEST", NULL, "there is no agent \"%.100s\"", agent);
+        return;
+    }
+    json_object *patch = chela_json_new_object(),
+                *group = chela_json_put_object(chela_json_put_object(patch, "agents"), agent);
+    if (full)
+        chela_json_put_text(group, "model", full);
+    else
+        json_object_object_add(group, "model", NULL);
+    config_change(rpc, patch, answer_set);
+    json_object_put(patch);
 }
 
 /* ---- usage ---- */
@@ -104,6 +146,7 @@ const struct method methods_route[] = {
      route_explain},
     {"chela.models", SCOPE_READ, "", models_all},
     {"chela.models.probe", SCOPE_WRITE, "model:s!", models_probe},
+    {"chela.models.set", SCOPE_ADMIN, "model:s! agent:s", models_set},
     {"chela.usage", SCOPE_READ, "from:i to:i", usage},
     {NULL, 0, NULL, NULL},
 };

@@ -57,11 +57,12 @@ static const struct chela_option options[] = {
 };
 
 static const struct chela_model known[] = {
-    {"claude-opus-4-5-20251101", 200000, 64000, true, true, 5, 25, "claude-opus-4-5"},
-    {"claude-sonnet-4-5-20250929", 200000, 64000, true, true, 3, 15, "claude-sonnet-4-5"},
-    {"claude-haiku-4-5-20251001", 200000, 64000, true, true, 1, 5, "claude-haiku-4-5"},
-    {"claude-opus-4-1-20250805", 200000, 32000, true, true, 15, 75, "claude-opus-4-1"},
-    {"claude-sonnet-4-20250514", 200000, 64000, true, true, 3, 15, "claude-sonnet-4"},
+    {"claude-opus-4-5-20251101", 200000, 64000, true, true, 5, 25, 0.5, 6.25, "claude-opus-4-5"},
+    {"claude-sonnet-4-5-20250929", 200000, 64000, true, true, 3, 15, 0.3, 3.75,
+     "claude-sonnet-4-5"},
+    {"claude-haiku-4-5-20251001", 200000, 64000, true, true, 1, 5, 0.1, 1.25, "claude-haiku-4-5"},
+    {"claude-opus-4-1-20250805", 200000, 32000, true, true, 15, 75, 1.5, 18.75, "claude-opus-4-1"},
+    {"claude-sonnet-4-20250514", 200000, 64000, true, true, 3, 15, 0.3, 3.75, "claude-sonnet-4"},
 };
 
 static const struct chela_error_rule errors[] = {

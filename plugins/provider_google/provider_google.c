@@ -34,11 +34,11 @@ static const struct chela_option options[] = {
 };
 
 static const struct chela_model known[] = {
-    {"gemini-3-pro-preview", 1048576, 65536, true, true, 2, 12, NULL},
-    {"gemini-2.5-pro", 1048576, 65536, true, true, 1.25, 10, NULL},
-    {"gemini-2.5-flash", 1048576, 65536, true, true, 0.3, 2.5, NULL},
-    {"gemini-2.5-flash-lite", 1048576, 65536, true, true, 0.1, 0.4, NULL},
-    {"gemini-2.0-flash", 1048576, 8192, true, false, 0.1, 0.4, NULL},
+    {"gemini-3-pro-preview", 1048576, 65536, true, true, 2, 12, 0.2, 0, NULL},
+    {"gemini-2.5-pro", 1048576, 65536, true, true, 1.25, 10, 0.125, 0, NULL},
+    {"gemini-2.5-flash", 1048576, 65536, true, true, 0.3, 2.5, 0.03, 0, NULL},
+    {"gemini-2.5-flash-lite", 1048576, 65536, true, true, 0.1, 0.4, 0.01, 0, NULL},
+    {"gemini-2.0-flash", 1048576, 8192, true, false, 0.1, 0.4, 0.025, 0, NULL},
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 

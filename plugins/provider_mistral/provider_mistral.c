@@ -25,12 +25,12 @@ static const struct chela_option options[] = {
 };
 
 static const struct chela_model known[] = {
-    {"mistral-large-latest", 131072, 0, true, false, 2, 6, NULL},
-    {"mistral-medium-latest", 131072, 0, true, false, 0.4, 2, NULL},
-    {"mistral-small-latest", 131072, 0, true, false, 0.1, 0.3, NULL},
-    {"magistral-medium-latest", 40960, 0, false, true, 2, 5, NULL},
-    {"magistral-small-latest", 40960, 0, false, true, 0.5, 1.5, NULL},
-    {"codestral-latest", 262144, 0, false, false, 0.3, 0.9, NULL},
+    {"mistral-large-latest", 131072, 0, true, false, 2, 6, 0, 0, NULL},
+    {"mistral-medium-latest", 131072, 0, true, false, 0.4, 2, 0, 0, NULL},
+    {"mistral-small-latest", 131072, 0, true, false, 0.1, 0.3, 0, 0, NULL},
+    {"magistral-medium-latest", 40960, 0, false, true, 2, 5, 0, 0, NULL},
+    {"magistral-small-latest", 40960, 0, false, true, 0.5, 1.5, 0, 0, NULL},
+    {"codestral-latest", 262144, 0, false, false, 0.3, 0.9, 0, 0, NULL},
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 

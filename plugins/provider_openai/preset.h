@@ -10,6 +10,7 @@
 #include <chela/chela.h>
 
 #include "support/dialect.h"
+#include "support/models.h"
 
 /* What a service takes, gives or demands; each is also an option, which overrides the preset. */
 enum {
@@ -48,6 +49,8 @@ struct preset {
     uint32_t switches;
     const char *const *dropped; /* keywords that its reader of schemas doesn't take, or NULL */
     const struct chela_error_rule *errors; /* what it says in its own words, or NULL */
+    const struct chela_model *models;      /* well-known ones, where it gives no list */
+    size_t model_count;
 };
 
 extern const struct chela_option preset_values[], preset_forms[];

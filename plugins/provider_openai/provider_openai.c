@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "request.h"
-#include "support/models.h"
 
 static const struct chela_option options[] = {
     {"preset", CHELA_STRING, CHELA_URL, "openai", "which service, where base_url does not say it",
@@ -24,18 +23,6 @@ static const struct chela_option options[] = {
      chela_model_items},
     PRESET_OPTIONS,
     {NULL, 0, 0, NULL, NULL, NULL},
-};
-
-static const struct chela_model known[] = {
-    {"gpt-5", 400000, 128000, true, true, 1.25, 10, NULL},
-    {"gpt-5-mini", 400000, 128000, true, true, 0.25, 2, NULL},
-    {"gpt-5-nano", 400000, 128000, true, true, 0.05, 0.4, NULL},
-    {"gpt-4.1", 1047576, 32768, true, false, 2, 8, NULL},
-    {"gpt-4.1-mini", 1047576, 32768, true, false, 0.4, 1.6, NULL},
-    {"gpt-4o", 128000, 16384, true, false, 2.5, 10, NULL},
-    {"gpt-4o-mini", 128000, 16384, true, false, 0.15, 0.6, NULL},
-    {"o3", 200000, 100000, true, true, 2, 8, NULL},
-    {"o4-mini", 200000, 100000, true, true, 1.1, 4.4, NULL},
 };
 
 static const struct chela_error_rule errors[] = {
@@ -67,13 +54,6 @@ static void put_headers(struct chela_inst *in, struct chela_headers *h)
 
 /* ---- models ---- */
 
-static size_t known_count(struct chela_inst *in)
-{
-    bool own = chela_str_is(chela_option_text(in, "preset"), "openai") &&
-               chela_option_text(in, "base_url").n == 0;
-    return own ? sizeof known / sizeof known[0] : 0;
-}
-
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
     struct preset p = preset_of(in);
@@ -82,7 +62,7 @@ static void start(struct chela_inst *in, const struct chela_arg *a)
                   "preset \"compatible\" needs base_url: where the service is");
         return;
     }
-    chela_publish_models(in, known, known_count(in));
+    chela_publish_models(in, p.models, p.model_count);
     if (p.switches & LISTS_MODELS) {
         char url[2048];
         struct chela_headers h;
@@ -98,6 +78,7 @@ static void asked(struct chela_inst *in, struct chela_task *task, const struct c
                   json_object *answer)
 {
     json_object *data = chela_json_array(answer, "data"), *found = chela_json_new_array();
+    struct preset p = preset_of(in);
     (void)task;
     for (size_t i = 0; i < chela_json_length(data); i++) {
         json_object *its = chela_json_at(data, i), *o = chela_json_push_object(found);
@@ -111,7 +92,7 @@ static void asked(struct chela_inst *in, struct chela_task *task, const struct c
             chela_json_put_int(o, "context", context);
     }
     if (d->error == CHELA_OK && data)
-        chela_publish_found(in, found, known, known_count(in));
+        chela_publish_found(in, found, p.models, p.model_count);
     else
         chela_publish_state(in, false, "the service does not answer to a question for its models");
     json_object_put(found);

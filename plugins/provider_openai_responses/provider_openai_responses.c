@@ -30,13 +30,13 @@ static const struct chela_option options[] = {
 };
 
 static const struct chela_model known[] = {
-    {"gpt-5", 400000, 128000, true, true, 1.25, 10, NULL},
-    {"gpt-5-mini", 400000, 128000, true, true, 0.25, 2, NULL},
-    {"gpt-5-nano", 400000, 128000, true, true, 0.05, 0.4, NULL},
-    {"gpt-5-codex", 400000, 128000, true, true, 1.25, 10, NULL},
-    {"gpt-4.1", 1047576, 32768, true, false, 2, 8, NULL},
-    {"o3", 200000, 100000, true, true, 2, 8, NULL},
-    {"o4-mini", 200000, 100000, true, true, 1.1, 4.4, NULL},
+    {"gpt-5", 400000, 128000, true, true, 1.25, 10, 0.125, 0, NULL},
+    {"gpt-5-mini", 400000, 128000, true, true, 0.25, 2, 0.025, 0, NULL},
+    {"gpt-5-nano", 400000, 128000, true, true, 0.05, 0.4, 0.005, 0, NULL},
+    {"gpt-5-codex", 400000, 128000, true, true, 1.25, 10, 0.125, 0, NULL},
+    {"gpt-4.1", 1047576, 32768, true, false, 2, 8, 0.5, 0, NULL},
+    {"o3", 200000, 100000, true, true, 2, 8, 0.5, 0, NULL},
+    {"o4-mini", 200000, 100000, true, true, 1.1, 4.4, 0.275, 0, NULL},
 };
 
 static const struct chela_error_rule errors[] = {

@@ -21,6 +21,12 @@ const struct chela_option chela_model_items[] = {
     {"thinking", CHELA_BOOL, 0, NULL, "it can think before it answers", NULL},
     {"price_in", CHELA_REAL, 0, NULL, "price of a million tokens read", NULL},
     {"price_out", CHELA_REAL, 0, NULL, "price of a million tokens written", NULL},
+    {"price_cache_read", CHELA_REAL, 0, NULL,
+     "price of a million tokens that the service had in its cache; price_in if absent", NULL},
+    {"price_cache_write", CHELA_REAL, 0, NULL,
+     "price of a million tokens that it put into its cache; price_in if absent", NULL},
+    {"local", CHELA_BOOL, 0, NULL,
+     "it runs on this machine and costs nothing; by default so where the service does", NULL},
     {NULL, 0, 0, NULL, NULL, NULL},
 };
 
@@ -56,6 +62,23 @@ static void fill_bool(json_object *o, const char *key, bool truth)
         chela_json_put_bool(o, key, truth);
 }
 
+/* All or none: an option that names one of the two has other prices in mind than the table's. */
+static void fill_prices(json_object *o, const struct chela_model *row)
+{
+    if (chela_json_has(o, "price_in") || chela_json_has(o, "price_out"))
+        return;
+    const struct {
+        const char *key;
+        double price;
+    } prices[] = {{"price_in", row->price_in},
+                  {"price_out", row->price_out},
+                  {"price_cache_read", row->price_cache_read},
+                  {"price_cache_write", row->price_cache_write}};
+    for (size_t i = 0; i < sizeof prices / sizeof prices[0]; i++)
+        if (prices[i].price > 0 && !chela_json_has(o, prices[i].key))
+            chela_json_put_double(o, prices[i].key, prices[i].price);
+}
+
 /* Fills in what a model's object lacks from the table's row (NULL: there is none). */
 static void fill_in(json_object *o, const struct chela_model *row)
 {
@@ -66,11 +89,7 @@ static void fill_in(json_object *o, const struct chela_model *row)
         return;
     fill_int(o, "context", row->context);
     fill_int(o, "max_output", row->max_output);
-    if ((row->price_in > 0 || row->price_out > 0) && !chela_json_has(o, "price_in") &&
-        !chela_json_has(o, "price_out")) {
-        chela_json_put_double(o, "price_in", row->price_in);
-        chela_json_put_double(o, "price_out", row->price_out);
-    }
+    fill_prices(o, row);
     const char *name = chela_json_string(o, "name", NULL);
     if (row->alias && name && strcmp(name, row->name) == 0)
         chela_json_push(chela_json_put_array(o, "aliases"), json_object_new_string(row->alias));
@@ -82,9 +101,16 @@ static json_object *configured_model(struct chela_inst *in, int64_t i)
     static const struct {
         const char *name;
         uint32_t type;
-    } members[] = {{"context", CHELA_INT},   {"max_output", CHELA_INT}, {"tools", CHELA_BOOL},
-                   {"images", CHELA_BOOL},   {"thinking", CHELA_BOOL},  {"price_in", CHELA_REAL},
-                   {"price_out", CHELA_REAL}};
+    } members[] = {{"context", CHELA_INT},
+                   {"max_output", CHELA_INT},
+                   {"tools", CHELA_BOOL},
+                   {"images", CHELA_BOOL},
+                   {"thinking", CHELA_BOOL},
+                   {"price_in", CHELA_REAL},
+                   {"price_out", CHELA_REAL},
+                   {"price_cache_read", CHELA_REAL},
+                   {"price_cache_write", CHELA_REAL},
+                   {"local", CHELA_BOOL}};
     char path[64];
     json_object *o = chela_json_new_object();
     snprintf(path, sizeof path, "models.%lld.name", (long long)i);

@@ -15,12 +15,13 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A row of the built-in table; 0 = not known. Prices per million tokens. */
+/* A row of the built-in table; 0 = not known. Prices per million tokens; what a cache gives back
+ * and takes in costs as much as what is read where the row says nothing else. */
 struct chela_model {
     const char *name;
     uint64_t context, max_output;
     bool images, thinking;
-    double price_in, price_out;
+    double price_in, price_out, price_cache_read, price_cache_write;
     const char *alias; /* short name, or NULL */
 };
 

@@ -60,7 +60,8 @@ struct chela_rows {
 /* A list that replaces the instance's last one of the same kind. `revision` rises. */
 enum {
     CHELA_MODELS = 1,   /* name, JSON {"name","context","max_output","tools","images","thinking",
-                           "price_in","price_out","aliases":[]}; prices per million tokens */
+                           "price_in","price_out","price_cache_read","price_cache_write","local",
+                           "aliases":[]}; prices per million tokens */
     CHELA_TOOLS = 2,    /* tool.h */
     CHELA_COMMANDS = 3, /* service.h, likewise methods, routes, prompts */
     CHELA_METHODS = 4,
