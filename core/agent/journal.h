@@ -184,8 +184,8 @@ void journal_history_tail(const char *session, uint64_t before, unsigned limit, 
  *   decision {"decision": its JSON,"at"}
  * inbox: each message that the run consumed, as it came in. */
 void journal_trace(const char *run, journal_row_fn *row, journal_fn *fn, void *owner);
-/* approval id, session, run, call, record, hash, state, expires, decided by; open ones only or all
- */
+/* approval id, session, run, call, record, hash, state, expires, decided by: the open ones, oldest
+ * first; or those that were decided, the last one first, 1000 at most, with when (ms) */
 void journal_approvals(bool open_only, journal_row_fn *row, journal_fn *fn, void *owner);
 /* words: any text; session, seq, role, snippet, at */
 void journal_search(const char *words, unsigned limit, journal_row_fn *row, journal_fn *fn,

@@ -159,7 +159,7 @@ void journal_history_tail(const char *session, uint64_t before, unsigned limit, 
 
 void journal_approvals(bool open_only, journal_row_fn *row, journal_fn *fn, void *owner)
 {
-    query_send(query_new(open_only ? SQL_APPROVAL_OPEN : SQL_APPROVAL_ALL), row, fn, owner);
+    query_send(query_new(open_only ? SQL_APPROVAL_OPEN : SQL_APPROVAL_PAST), row, fn, owner);
 }
 
 void journal_search(const char *words, unsigned limit, journal_row_fn *row, journal_fn *fn,

@@ -147,3 +147,42 @@ json_object *catalog_tools(json_object *tools, const char *agent)
     json_object_put(tools);
     return o;
 }
+
+/* ---- what a session's model really gets: what is hidden is left out ---- */
+
+static json_object *effective_group(json_object *groups)
+{
+    if (chela_json_length(groups))
+        return chela_json_at(groups, 0);
+    json_object *g = chela_json_push_object(groups);
+    chela_json_put_text(g, "id", "plugin");
+    chela_json_put_text(g, "label", "Plugins");
+    chela_json_put_text(g, "source", "plugin");
+    chela_json_put_array(g, "tools");
+    return g;
+}
+
+json_object *catalog_effective(json_object *tools, const char *agent, const char *profile)
+{
+    json_object *o = chela_json_new_object(), *groups;
+    chela_json_put_text(o, "agentId", agent);
+    chela_json_put_text(o, "profile", profile);
+    groups = chela_json_put_array(o, "groups");
+    for (size_t i = 0; i < chela_json_length(tools); i++) {
+        json_object *tool = chela_json_at(tools, i), *t;
+        if (!chela_json_bool(tool, "visible", false))
+            continue;
+        t = chela_json_push_object(chela_json_array(effective_group(groups), "tools"));
+        chela_json_put_text(t, "id", text(tool, "name"));
+        chela_json_put_text(t, "label", text(tool, "name"));
+        chela_json_put_text(t, "description", text(tool, "description"));
+        chela_json_put_text(t, "rawDescription", text(tool, "description"));
+        chela_json_put_text(t, "source", "plugin");
+        if (*text(tool, "source"))
+            chela_json_put_text(t, "pluginId", text(tool, "source"));
+        if (*text(tool, "risk"))
+            chela_json_put_text(t, "risk", text(tool, "risk"));
+    }
+    json_object_put(tools);
+    return o;
+}

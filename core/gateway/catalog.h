@@ -13,5 +13,8 @@ struct json_object;
 struct json_object *catalog_models(struct json_object *models);
 struct json_object *catalog_commands(struct json_object *commands, bool with_args);
 struct json_object *catalog_tools(struct json_object *tools, const char *agent);
+/* Of those that the model sees: {"agentId","profile","groups"}. Takes over tools. */
+struct json_object *catalog_effective(struct json_object *tools, const char *agent,
+                                      const char *profile);
 
 #endif

@@ -15,8 +15,9 @@
 #include "wire/functions.h"
 
 static const struct method *const tables[] = {
-    methods_chat, methods_sessions, methods_system, methods_approval, methods_chela,
-    methods_send, methods_channels, methods_config, methods_route,    methods_devices};
+    methods_chat,      methods_sessions,     methods_system,  methods_approval, methods_chela,
+    methods_send,      methods_channels,     methods_config,  methods_route,    methods_devices,
+    methods_chat_read, methods_session_work, methods_decided, methods_tools,    methods_cost};
 
 enum { PLUGIN_METHOD_MS = 60000 };
 
@@ -33,6 +34,7 @@ void rpc_free(struct rpc *rpc)
 {
     if (!rpc)
         return;
+    json_object_put(rpc->data);
     free(rpc->id);
     free(rpc);
 }

@@ -20,6 +20,7 @@ struct rpc {
     char *id;
     uint64_t plugin_call; /* not a client's, but a plugin's call: answered there */
     const struct method *method;
+    struct json_object *data; /* of the method, while it waits for something; put by rpc_free */
 };
 
 /*
@@ -37,7 +38,8 @@ struct method {
 /* Tables, each in its methods_*.c; end with a NULL name. */
 extern const struct method methods_chat[], methods_sessions[], methods_system[], methods_approval[],
     methods_chela[], methods_send[], methods_channels[], methods_config[], methods_route[],
-    methods_devices[];
+    methods_devices[], methods_chat_read[], methods_session_work[], methods_decided[],
+    methods_tools[], methods_cost[];
 
 /* Runs a request of a ready connection, or answers why not. Takes over rpc; params may be NULL. */
 void method_dispatch(struct connection *c, struct rpc *rpc, const char *name,
@@ -64,6 +66,17 @@ void rpc_free(struct rpc *rpc);
  * calls answer, which answers rpc; a change that doesn't fit is taken back and rpc fails. */
 typedef void config_changed_fn(struct rpc *rpc);
 void config_change(struct rpc *rpc, struct json_object *patch, config_changed_fn *answer);
+/* methods_chat.c: a message of the asker's into a session; what chat.send, sessions.send and
+ * sessions.create begin. `done` is told the run, or the error. */
+typedef void method_sent_fn(struct rpc *rpc, const char *run, const char *status,
+                            const struct error *e);
+void method_send(struct rpc *rpc, struct json_object *params, const char *session,
+                 const char *message, const char *key, method_sent_fn *done);
+/* The answer of chat.history goes to `done` (which takes it over) instead of the client. */
+typedef void method_history_fn(struct rpc *rpc, struct json_object *history);
+void method_history(struct rpc *rpc, struct json_object *params, method_history_fn *done);
+/* methods_chat.c: stops a run, or all of a session, and answers {ok, aborted, runIds}. */
+void method_abort(struct rpc *rpc, const char *session, const char *run);
 
 /* params.c: checks against method.params; -1 with the message for "invalid X params: ...". */
 int params_check(const char *spec, struct json_object *params, struct error *e);

@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "gateway/audit.h"
 #include "gateway/health.h"
 #include "gateway/method.h"
 #include "host/call.h"
@@ -200,21 +201,39 @@ static void pairing_list(struct rpc *rpc, json_object *params)
     rpc_answer(rpc, o);
 }
 
-static void done(void *owner, const struct error *e)
+/* What was done goes into the audit log once it was done: rpc->data is its parameters. */
+static void noted(struct rpc *rpc, const char *action, const struct error *e)
 {
-    rpc_done(owner, e);
+    struct connection *c = connection_find(rpc->connection);
+    CLEANUP(freep) char *by = c ? connection_person(c) : NULL;
+    if (!e)
+        audit_note(action, by, json_object_get(rpc->data));
+    rpc_done(rpc, e);
+}
+
+static void approved(void *owner, const struct error *e)
+{
+    noted(owner, "pairing.approve", e);
+}
+
+static void revoked(void *owner, const struct error *e)
+{
+    noted(owner, "pairing.revoke", e);
 }
 
 static void pairing_approve(struct rpc *rpc, json_object *params)
 {
+    CLEANUP(freep) char *by = connection_person(connection_find(rpc->connection));
+    rpc->data = json_object_get(params);
     agent_pairing_approve(chela_json_string(params, "channel", NULL),
-                          chela_json_string(params, "code", NULL), "gateway", done, rpc);
+                          chela_json_string(params, "code", NULL), by, approved, rpc);
 }
 
 static void pairing_revoke(struct rpc *rpc, json_object *params)
 {
+    rpc->data = json_object_get(params);
     agent_pairing_revoke(chela_json_string(params, "channel", NULL),
-                         chela_json_string(params, "sender", NULL), done, rpc);
+                         chela_json_string(params, "sender", NULL), revoked, rpc);
 }
 
 const struct method methods_channels[] = {

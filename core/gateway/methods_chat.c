@@ -24,7 +24,8 @@ struct sending {
     struct rpc *rpc;
     char *session, *agent;
     uint64_t timeout_ms;
-    bool waits; /* `agent`: a second answer follows at the run's end */
+    bool waits;           /* `agent`: a second answer follows at the run's end */
+    method_sent_fn *done; /* who answers instead, or NULL */
 };
 
 static void sending_free(struct sending *s)
@@ -44,8 +45,11 @@ static void run_ended(void *owner, json_object *result)
 static void sent(void *owner, const char *run, const char *status, const struct error *e)
 {
     struct sending *s = owner;
-    if (e) {
-        rpc_fail_error(s->rpc, e);
+    if (s->done || e) {
+        if (s->done)
+            s->done(s->rpc, run, status, e);
+        else
+            rpc_fail_error(s->rpc, e);
         sending_free(s);
         return;
     }
@@ -102,8 +106,15 @@ static void wish(json_object *request, const char *name, json_object *params, co
         chela_json_put(request, name, json_object_get(value));
 }
 
-static void send_message(struct rpc *rpc, json_object *params, const char *wanted, bool waits,
-                         uint64_t timeout_ms)
+/* How a message is sent, beside the parameters. */
+struct manner {
+    const char *session, *message, *key;
+    bool waits;
+    uint64_t timeout_ms;
+    method_sent_fn *done;
+};
+
+static void send_message(struct rpc *rpc, json_object *params, const struct manner *how)
 {
     struct connection *c = connection_find(rpc->connection);
     struct error e;
@@ -121,9 +132,10 @@ static void send_message(struct rpc *rpc, json_object *params, const char *wante
     struct sending *s = xcalloc(1, sizeof *s);
     s->rpc = rpc;
     s->agent = xstrdup(agent && *agent ? agent : agent_default());
-    s->session = agent_session_key(s->agent, wanted ? wanted : "");
-    s->waits = waits;
-    s->timeout_ms = timeout_ms;
+    s->session = agent_session_key(s->agent, how->session ? how->session : "");
+    s->waits = how->waits;
+    s->timeout_ms = how->timeout_ms;
+    s->done = how->done;
     json_object *request = chela_json_new_object(), *client = connection_describe(c);
     wish(request, "thinking", params, "thinking");
     wish(request, "queueMode", params, "queueMode");
@@ -138,8 +150,8 @@ static void send_message(struct rpc *rpc, json_object *params, const char *wante
         .client = client,
         .session = s->session,
         .agent = s->agent,
-        .key = chela_json_string(params, "idempotencyKey", NULL),
-        .text = chela_json_string(params, "message", NULL),
+        .key = how->key,
+        .text = how->message,
         .media = media,
         .request = request,
     };
@@ -149,16 +161,33 @@ static void send_message(struct rpc *rpc, json_object *params, const char *wante
     json_object_put(media);
 }
 
+static struct manner manner_of(json_object *params)
+{
+    return (struct manner){.session = chela_json_string(params, "sessionKey", NULL),
+                           .message = chela_json_string(params, "message", NULL),
+                           .key = chela_json_string(params, "idempotencyKey", NULL)};
+}
+
 static void chat_send(struct rpc *rpc, json_object *params)
 {
-    send_message(rpc, params, chela_json_string(params, "sessionKey", NULL), false, 0);
+    struct manner how = manner_of(params);
+    send_message(rpc, params, &how);
+}
+
+void method_send(struct rpc *rpc, json_object *params, const char *session, const char *message,
+                 const char *key, method_sent_fn *done)
+{
+    const struct manner how = {.session = session, .message = message, .key = key, .done = done};
+    send_message(rpc, params, &how);
 }
 
 static void agent_run_method(struct rpc *rpc, json_object *params)
 {
     int64_t seconds = chela_json_int(params, "timeout", AGENT_TIMEOUT_MS / 1000);
-    send_message(rpc, params, chela_json_string(params, "sessionKey", NULL), true,
-                 seconds > 0 ? (uint64_t)seconds * 1000u : 0);
+    struct manner how = manner_of(params);
+    how.waits = true;
+    how.timeout_ms = seconds > 0 ? (uint64_t)seconds * 1000u : 0;
+    send_message(rpc, params, &how);
 }
 
 static void wait_ended(void *owner, json_object *result)
@@ -183,6 +212,7 @@ struct history {
     size_t max_chars;
     unsigned limit;
     uint64_t before;
+    method_history_fn *done; /* who gets the answer instead, or NULL */
 };
 
 static void history_free(struct history *h)
@@ -224,7 +254,10 @@ static void history_done(void *owner, const struct error *e)
     if (h->info)
         chela_json_put(o, "sessionInfo", json_object_get(h->info));
     agent_runs(h->session, add_in_flight, o);
-    rpc_answer(h->rpc, o);
+    if (h->done)
+        h->done(h->rpc, o);
+    else
+        rpc_answer(h->rpc, o);
     history_free(h);
 }
 
@@ -253,7 +286,7 @@ static void info_done(void *owner, const struct error *e)
     journal_history_tail(h->session, h->before, h->limit, history_row, history_done, h);
 }
 
-static void chat_history(struct rpc *rpc, json_object *params)
+void method_history(struct rpc *rpc, json_object *params, method_history_fn *done)
 {
     struct history *h = xcalloc(1, sizeof *h);
     int64_t limit = chela_json_int(params, "limit", HISTORY_DEFAULT),
@@ -267,7 +300,13 @@ static void chat_history(struct rpc *rpc, json_object *params)
     h->max_chars = max > 0 ? (size_t)max : 0;
     h->limit = limit < 1 ? 1 : limit > LIMIT_HISTORY ? LIMIT_HISTORY : (unsigned)limit;
     h->before = cursor ? strtoull(cursor, NULL, 10) : 0;
+    h->done = done;
     journal_session_get(h->session, info_row, info_done, h);
+}
+
+static void chat_history(struct rpc *rpc, json_object *params)
+{
+    method_history(rpc, params, NULL);
 }
 
 /* ---- chat.abort, chat.inject ---- */
@@ -298,14 +337,9 @@ static void aborted(void *owner, const struct error *e)
     free(a);
 }
 
-static void chat_abort(struct rpc *rpc, json_object *params)
+void method_abort(struct rpc *rpc, const char *session, const char *run)
 {
     struct aborting *a = xcalloc(1, sizeof *a);
-    const char *agent = chela_json_string(params, "agentId", NULL),
-               *run = chela_json_string(params, "runId", NULL);
-    CLEANUP(freep)
-    char *session = agent_session_key(agent ? agent : agent_default(),
-                                      chela_json_string(params, "sessionKey", NULL));
     struct connection *c = connection_find(rpc->connection);
     a->rpc = rpc;
     a->runs = chela_json_new_array();
@@ -318,6 +352,15 @@ static void chat_abort(struct rpc *rpc, json_object *params)
         a->runs = chela_json_new_array();
         aborted(a, NULL); /* nobody else will: there was nothing to stop */
     }
+}
+
+static void chat_abort(struct rpc *rpc, json_object *params)
+{
+    const char *agent = chela_json_string(params, "agentId", NULL);
+    CLEANUP(freep)
+    char *session = agent_session_key(agent ? agent : agent_default(),
+                                      chela_json_string(params, "sessionKey", NULL));
+    method_abort(rpc, session, chela_json_string(params, "runId", NULL));
 }
 
 static void finished(void *owner, const struct error *e)

@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "agent/journal.h"
 #include "base/mem.h"
+#include "gateway/audit.h"
 #include "gateway/connection.h"
 #include "gateway/gateway.h"
 #include "gateway/method.h"
@@ -252,16 +253,29 @@ static void allow_add_pattern(struct rpc *rpc, json_object *params)
 {
     struct error e = {0};
     const struct connection *c = connection_find(rpc->connection);
+    CLEANUP(freep) char *by = connection_person(c);
     int result = agent_allow_add(chela_json_string(params, "source", NULL),
-                                 chela_json_string(params, "kind", NULL),
-                                 c->display_name ? c->display_name : c->client_id, &e);
+                                 chela_json_string(params, "kind", NULL), by, &e);
+    if (result == 0)
+        audit_note("allowlist.add", by, json_object_get(params));
     rpc_done(rpc, result == 0 ? NULL : &e);
+}
+
+static void removed(void *owner, const struct error *e)
+{
+    struct rpc *rpc = owner;
+    struct connection *c = connection_find(rpc->connection);
+    CLEANUP(freep) char *by = c ? connection_person(c) : NULL;
+    if (!e)
+        audit_note("allowlist.remove", by, json_object_get(rpc->data));
+    rpc_done(rpc, e);
 }
 
 static void allow_remove_entry(struct rpc *rpc, json_object *params)
 {
+    rpc->data = json_object_get(params);
     agent_allow_remove(chela_json_string(params, "source", NULL),
-                       chela_json_string(params, "kind", NULL), finished, rpc);
+                       chela_json_string(params, "kind", NULL), removed, rpc);
 }
 
 const struct method methods_chela[] = {

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <json-c/json_object.h>
+#include <json-c/linkhash.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/audit.h"
 #include "gateway/gateway.h"
 #include "gateway/method.h"
 #include "gateway/view.h"
@@ -130,15 +132,9 @@ static void add_to_schema(json_object *schema, json_object *hints, json_object *
         chela_json_put_bool(hint, "sensitive", true);
 }
 
-static void config_schema(struct rpc *rpc, json_object *params)
+static void make_schema(json_object *schema, json_object *hints)
 {
-    json_object *o = chela_json_new_object(), *schema = chela_json_put_object(o, "schema"),
-                *hints = chela_json_put_object(o, "uiHints"),
-                *sections = settings_form(settings_now());
-    char made[32];
-    time_t now = (time_t)(clock_now_ms() / 1000);
-    struct tm tm;
-    (void)params;
+    json_object *sections = settings_form(settings_now());
     chela_json_put_text(schema, "type", "object");
     for (size_t i = 0; i < chela_json_length(sections); i++) {
         json_object *options = chela_json_array(chela_json_at(sections, i), "options");
@@ -146,6 +142,71 @@ static void config_schema(struct rpc *rpc, json_object *params)
             add_to_schema(schema, hints, chela_json_at(options, k));
     }
     json_object_put(sections);
+}
+
+static void add_child(json_object *children, json_object *hints, const char *path, const char *key,
+                      json_object *schema)
+{
+    json_object *o = chela_json_push_object(children);
+    CLEANUP(freep) char *full = *path ? xprintf("%s.%s", path, key) : xstrdup(key);
+    const char *type = chela_json_string(schema, "type", NULL);
+    chela_json_put_text(o, "key", key);
+    chela_json_put_text(o, "path", full);
+    if (type)
+        chela_json_put_text(o, "type", type);
+    chela_json_put_bool(o, "required", false);
+    chela_json_put_bool(o, "hasChildren", chela_json_object(schema, "properties") != NULL);
+    if (chela_json_object(hints, full)) {
+        chela_json_put(o, "hint", json_object_get(chela_json_object(hints, full)));
+        chela_json_put_text(o, "hintPath", full);
+    }
+}
+
+/* One place of the schema, with what lies below it. */
+static void schema_lookup(struct rpc *rpc, json_object *params)
+{
+    const char *path = chela_json_string(params, "path", NULL);
+    json_object *schema = chela_json_new_object(), *hints = chela_json_new_object(), *at = schema;
+    make_schema(schema, hints);
+    for (const char *part = path; at && *part;) {
+        size_t n = strcspn(part, ".");
+        CLEANUP(freep) char *name = xmemdup(part, n);
+        at = chela_json_object(chela_json_object(at, "properties"), name);
+        part += n + (part[n] == '.');
+    }
+    if (!at) {
+        rpc_fail(rpc, "INVALID_REQUEST", NULL, "there is no option \"%.200s\"", path);
+    } else {
+        json_object *o = chela_json_new_object(), *own = chela_json_new_object(), *children,
+                    *below = chela_json_object(at, "properties");
+        json_object_object_foreach(at, name, value) if (strcmp(name, "properties") != 0)
+            chela_json_put(own, name, json_object_get(value));
+        chela_json_put_text(o, "path", path);
+        chela_json_put(o, "schema", own);
+        if (chela_json_object(hints, path)) {
+            chela_json_put(o, "hint", json_object_get(chela_json_object(hints, path)));
+            chela_json_put_text(o, "hintPath", path);
+        }
+        children = chela_json_put_array(o, "children");
+        if (below) {
+            json_object_object_foreach(below, key, child)
+                add_child(children, hints, path, key, child);
+        }
+        rpc_answer(rpc, o);
+    }
+    json_object_put(schema);
+    json_object_put(hints);
+}
+
+static void config_schema(struct rpc *rpc, json_object *params)
+{
+    json_object *o = chela_json_new_object(), *schema = chela_json_put_object(o, "schema"),
+                *hints = chela_json_put_object(o, "uiHints");
+    char made[32];
+    time_t now = (time_t)(clock_now_ms() / 1000);
+    struct tm tm;
+    (void)params;
+    make_schema(schema, hints);
     gmtime_r(&now, &tm);
     strftime(made, sizeof made, "%Y-%m-%dT%H:%M:%SZ", &tm);
     chela_json_put_text(o, "version", PACKAGE_VERSION);
@@ -208,6 +269,26 @@ static void applied(void *arg, const struct error *e)
     rpc_fail(rpc, "INVALID_REQUEST", NULL, "the change was not kept: %s", e->text);
 }
 
+/* {"changed": the names, not the values: some are secrets}. */
+static json_object *patch_names(json_object *patch)
+{
+    json_object *o = chela_json_new_object(), *list = chela_json_put_array(o, "changed");
+    json_object_object_foreach(patch, group, values)
+    {
+        if (!json_object_is_type(values, json_type_object)) {
+            chela_json_push(list, json_object_new_string(group));
+            continue;
+        }
+        json_object_object_foreach(values, name, value)
+        {
+            CLEANUP(freep) char *path = xprintf("%s.%s", group, name);
+            (void)value;
+            chela_json_push(list, json_object_new_string(path));
+        }
+    }
+    return o;
+}
+
 void config_change(struct rpc *rpc, json_object *patch, config_changed_fn *answer)
 {
     const char *path = settings_own_file(settings_now());
@@ -221,6 +302,8 @@ void config_change(struct rpc *rpc, json_object *patch, config_changed_fn *answe
         c->rpc = rpc;
         c->answer = answer;
         log_info("config", "%s was changed by %s", path, by ? by->client_id : "a plugin");
+        CLEANUP(freep) char *person = by ? connection_person(by) : NULL;
+        audit_note("config.patch", person, patch_names(patch));
         gateway_reload(applied, c);
     }
     buf_free(&text);
@@ -295,6 +378,7 @@ static void search(struct rpc *rpc, json_object *params)
 const struct method methods_config[] = {
     {"config.get", SCOPE_READ, "", config_get},
     {"config.schema", SCOPE_READ, "", config_schema},
+    {"config.schema.lookup", SCOPE_READ, "path:s!", schema_lookup},
     {"config.patch", SCOPE_ADMIN,
      "raw:s! baseHash:s sessionKey:s deliveryContext:o note:s restartDelayMs:i replacePaths:a",
      config_patch},

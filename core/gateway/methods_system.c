@@ -157,7 +157,7 @@ static void plugin_approval_list(struct rpc *rpc, json_object *params)
 
 const struct method methods_system[] = {
     {"health", SCOPE_READ, "probe:b includeSensitive:b", health},
-    {"status", SCOPE_READ, "includeChannelSummary:b", status},
+    {"status", SCOPE_READ, "includeChannelSummary:b includeCliProjection:b", status},
     {"system-presence", SCOPE_READ, "", presence},
     {"models.list", SCOPE_READ,
      "agentId:s includeProviderCapabilities:b preparedOnly:b refresh:b view:s", models_list},

@@ -127,8 +127,9 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
     [SQL_APPROVAL_OPEN] = {"approval_open", "X", "", APPROVAL_TYPES,
                            "SELECT " APPROVAL_COLUMNS " FROM approval WHERE state='waiting' "
                            "ORDER BY at"},
-    [SQL_APPROVAL_ALL] = {"approval_all", "X", "", APPROVAL_TYPES,
-                          "SELECT " APPROVAL_COLUMNS " FROM approval ORDER BY at"},
+    [SQL_APPROVAL_PAST] = {"approval_past", "X", "", APPROVAL_TYPES "i",
+                           "SELECT " APPROVAL_COLUMNS ",decided FROM approval "
+                           "WHERE state<>'waiting' ORDER BY decided DESC LIMIT 1000"},
 
     /* ---- outbox: session, run, key, place, body, send class, ms ---- */
     [SQL_OUTBOX_PUT] = {"outbox_put", "HW", "tttitii", "",
