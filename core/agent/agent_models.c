@@ -11,7 +11,6 @@
 #include "agent/flow.h"
 #include "agent/health.h"
 #include "agent/models.h"
-#include "agent/payer.h"
 #include "agent/session.h"
 #include "agent/toolplan.h"
 #include "agent/transcript.h"
@@ -78,18 +77,6 @@ struct probe {
     void *owner;
 };
 
-/* It costs like any other call; nobody's turn pays for it. */
-static void book_probe(const char *model, const struct usage *u, double cost, uint64_t ms)
-{
-    CLEANUP(freep) char *session = session_key_full("", "");
-    struct payer *payer = payer_open(session, "", "cli", "");
-    struct payer_bill bill = {
-        .model = model, .purpose = "probe", .usage = *u, .cost = cost, .ms = ms, .outcome = ""};
-    if (usage_in(u) + u->out > 0)
-        payer_book(payer, &bill);
-    payer_release(payer);
-}
-
 static void probed(void *owner, const char *text, const struct usage *u, double cost,
                    const struct error *e)
 {
@@ -105,7 +92,6 @@ static void probed(void *owner, const char *text, const struct usage *u, double 
     else
         health_good(p->model, ms);
     chela_json_put(o, "usage", usage_json(u, cost));
-    book_probe(p->model, u, cost, ms);
     p->fn(p->owner, o, NULL);
     json_object_put(o);
     free(p->model);

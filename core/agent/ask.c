@@ -9,10 +9,12 @@
 #include <support/json.h>
 #include <wire/functions.h>
 
+#include "agent/agents.h"
 #include "agent/health.h"
 #include "agent/modelcall.h"
 #include "agent/models.h"
 #include "agent/payer.h"
+#include "agent/tokens.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -56,7 +58,7 @@ static void book(const struct ask *a, const struct model_answer *m, double cost)
                               .cost = cost,
                               .ms = m->total_ms,
                               .outcome = m->error ? error_class_name(m->error) : "ok"};
-    if (a->payer)
+    if (usage_in(&m->usage) + m->usage.out > 0)
         payer_book(a->payer, &bill);
     if (!a->circuit)
         return;
@@ -107,6 +109,36 @@ static void first_local(void *arg, const char *full, const struct model_info *in
         *found = xstrdup(full);
 }
 
+static struct payer *payer_for_request(const struct ask_request *q)
+{
+    struct payer *payer = q->payer ? q->payer : payer_of(q->for_call);
+    if (payer)
+        return payer;
+    CLEANUP(freep) char *session = xprintf("agent:%s:main", agents_default());
+    return payer_open(session, "", "", "");
+}
+
+/* False: the model is not asked, the error says why. */
+static bool may_ask(struct ask *a, const struct ask_request *q)
+{
+    if (!a->model) {
+        error_set(&a->error, CHELA_E_NOT_FOUND, "no model for \"%s\": set models.classifier",
+                  a->purpose);
+        return false;
+    }
+    if (!q->for_call)
+        return true;
+    a->circuit = xprintf("ask:%s", a->model);
+    if (!health_usable(a->circuit)) {
+        error_set(&a->error, CHELA_E_BUSY, "%s rests after failures", a->model);
+        return false;
+    }
+    if (!payer_may(a->payer, a->model, tokens_of(q->text, strlen(q->text)), &a->error))
+        return false;
+    health_begin(a->circuit);
+    return true;
+}
+
 static char *choose(const struct ask_request *q)
 {
     if (q->model && *q->model)
@@ -128,21 +160,10 @@ uint64_t ask_model(const struct ask_request *q, ask_fn *fn, void *owner)
     list_append(&all, &a->link);
     a->model = choose(q);
     a->purpose = xstrdup(q->purpose && *q->purpose ? q->purpose : "somebody");
-    a->payer = payer_of(q->for_call);
-    if (!a->model) {
-        error_set(&a->error, CHELA_E_NOT_FOUND, "no model for \"%s\": set models.classifier",
-                  a->purpose);
+    a->payer = payer_for_request(q);
+    if (!may_ask(a, q)) {
         a->timer = loop_timer(0, failed, a);
         return a->handle;
-    }
-    if (a->payer) {
-        a->circuit = xprintf("ask:%s", a->model);
-        if (!health_usable(a->circuit)) {
-            error_set(&a->error, CHELA_E_BUSY, "%s rests after failures", a->model);
-            a->timer = loop_timer(0, failed, a);
-            return a->handle;
-        }
-        health_begin(a->circuit);
     }
     struct json_object *params = chela_json_new_object();
     struct json_object *schema = NULL;

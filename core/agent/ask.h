@@ -11,6 +11,8 @@
 #include "agent/usage.h"
 #include "base/error.h"
 
+struct payer;
+
 struct ask_request {
     const char *model; /* full name or alias; "" = models.classifier, else the first local one */
     const char *system, *text;
@@ -18,8 +20,10 @@ struct ask_request {
     uint32_t max_tokens;
     uint64_t timeout_ms;
     const char *purpose;
-    uint64_t for_call; /* 0, or the call that it serves: its turn pays, and a model that failed
-                          lately is not waited for (payer.h, health.h) */
+    struct payer *payer; /* who is booked, else the turn that for_call serves; taken over. NULL and
+                            no call: the main session */
+    uint64_t for_call;   /* 0, or the call that it serves: a model that failed lately is not waited
+                            for,   and none is asked beyond a limit of money (payer.h, health.h) */
 };
 
 /* text: the answer; error: NULL if all went well. */

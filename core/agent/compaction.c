@@ -13,6 +13,7 @@
 #include "agent/ask.h"
 #include "agent/journal.h"
 #include "agent/models.h"
+#include "agent/payer.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -246,7 +247,8 @@ uint64_t compaction_run(const struct compaction_request *q, compaction_fn *fn, v
                               .schema = "",
                               .max_tokens = SUMMARY_TOKENS,
                               .timeout_ms = SUMMARY_MS,
-                              .purpose = "compaction"};
+                              .purpose = "compaction",
+                              .payer = payer_open(c->t->session, "", "", "")};
     uint64_t handle = c->handle;
     c->asking = ask_model(&ask, summarised, c);
     return handle;

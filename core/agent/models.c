@@ -189,6 +189,11 @@ static void info_from(struct listing *l, struct json_object *o, struct model_inf
     read_prices(o, ret);
 }
 
+bool models_free(const struct model_info *info)
+{
+    return info->priced && info->price_in <= 0 && info->price_out <= 0;
+}
+
 double models_cost(const struct model_info *info, const struct usage *u)
 {
     return ((double)u->in * info->price_in + (double)u->cache_read * info->price_cache_read +

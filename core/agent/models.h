@@ -37,6 +37,7 @@ bool models_info(const char *full, struct model_info *ret);
 char *models_first(void);
 void models_each(void (*each)(void *arg, const char *full, const struct model_info *info),
                  void *arg);
+bool models_free(const struct model_info *info); /* it is known to cost nothing */
 double models_cost(const struct model_info *info, const struct usage *u);
 /* A provider that runs. */
 bool models_available(const struct instance *in);

@@ -70,6 +70,27 @@ void payer_release(struct payer *p)
     free(p);
 }
 
+bool payer_may(const struct payer *p, const char *model, uint64_t tokens, struct error *e)
+{
+    CLEANUP(freep) char *agent = spending_agent(p->session);
+    CLEANUP(freep) char *provider = xmemdup(model, strcspn(model, "/"));
+    struct spending_limit limit;
+    struct model_info info;
+    struct usage next = {.in = tokens};
+    if (!models_info(model, &info))
+        return true;
+    struct spending_question q = {.agent = agent,
+                                  .channel = p->channel,
+                                  .sender = p->sender,
+                                  .provider = provider,
+                                  .next = models_cost(&info, &next)};
+    if (models_free(&info) || !spending_over(&q, &limit))
+        return true;
+    error_set(e, CHELA_E_QUOTA, "%s", limit.text);
+    spending_limit_free(&limit);
+    return false;
+}
+
 static void stored(void *owner, const struct error *e)
 {
     (void)owner;

@@ -57,8 +57,7 @@ static void count(enum kind kind, const char *name, uint64_t day, double cost)
     }
 }
 
-/* Of a session's key "agent:NAME:...". */
-static char *agent_of(const char *session)
+char *spending_agent(const char *session)
 {
     if (strncmp(session, "agent:", 6) != 0)
         return xstrdup(agents_default());
@@ -68,7 +67,7 @@ static char *agent_of(const char *session)
 static void add(const char *session, const char *channel, const char *sender, const char *provider,
                 uint64_t day, double cost)
 {
-    CLEANUP(freep) char *agent = agent_of(session);
+    CLEANUP(freep) char *agent = spending_agent(session);
     CLEANUP(freep) char *who = xprintf("%s:%s", channel, sender);
     count(BY_AGENT, agent, day, cost);
     count(BY_SENDER, who, day, cost);

@@ -12,6 +12,8 @@
 #include "agent/journal.h"
 #include "agent/usage.h"
 
+/* The agent of a session's key "agent:NAME:...", else the default one. Free it. */
+char *spending_agent(const char *session);
 /* Reads this month's counters; before anything is added. */
 void spending_load(journal_fn *fn, void *owner);
 void spending_add(const struct spent *s);

@@ -178,7 +178,11 @@ static void ask(struct turn *t)
     char hash[65];
     const char *bound[] = {t->job->run, t->limit.key};
     digest_strings(hash, bound, ARRAY_LENGTH(bound));
-    CLEANUP(freep) char *text = xprintf("Continue with %s? (%s)", turn_model(t), t->limit.text);
+    struct model_info info;
+    bool priced = models_info(turn_model(t), &info) && info.priced;
+    CLEANUP(freep)
+    char *text = xprintf("Continue with %s? (%s%s)", turn_model(t), t->limit.text,
+                         priced ? "" : "; its price is not known: the dearest known one counts");
     struct approval_request q = {.session = t->job->session,
                                  .run = t->job->run,
                                  .agent = t->job->agent,
@@ -201,8 +205,7 @@ bool turn_within_limits(struct turn *t)
 {
     struct model_info info;
     if (settings_number(settings_now(), "models.limits") <= 0 ||
-        !models_info(turn_model(t), &info) ||
-        (info.priced && info.price_in <= 0 && info.price_out <= 0))
+        !models_info(turn_model(t), &info) || models_free(&info))
         return true;
     struct turn_budget b = turn_budget(t);
     struct usage next = {.in = b.fixed + turn_history_tokens(t, &b)};

@@ -51,8 +51,8 @@ bool fake_is_open(uint64_t call);
 unsigned fake_open_calls(void);
 /* A cancelled call ends by itself with CANCELLED unless this is false. */
 extern bool fake_cancel_ends;
-/* The key that the last call was told to use. */
-extern unsigned fake_key;
+/* The key that the n-th call of a model was told to use, from 0. */
+unsigned fake_key(unsigned n);
 
 /* A plugin submits a message; returns a number for fake_answer(). */
 uint64_t fake_submit(struct instance *in, const struct chela_submit *args);

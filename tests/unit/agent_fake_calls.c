@@ -48,7 +48,7 @@ static struct link open_calls = {&open_calls, &open_calls};
 static struct link said = {&said, &said};
 static fake_slot *slots[CHELA_FN_COUNT];
 static uint64_t last_call;
-unsigned fake_key;
+static unsigned keys[256], key_count;
 bool fake_cancel_ends = true;
 
 void fake_on(uint32_t fn, fake_slot *slot)
@@ -275,7 +275,13 @@ void call_answer_error(uint64_t id, uint32_t class, const char *text)
 void call_set_key(uint64_t id, unsigned key)
 {
     (void)id;
-    fake_key = key;
+    if (key_count < ARRAY_LENGTH(keys))
+        keys[key_count++] = key;
+}
+
+unsigned fake_key(unsigned n)
+{
+    return n < key_count ? keys[n] : ~0u;
 }
 
 struct instance *call_instance(uint64_t id)
@@ -302,6 +308,7 @@ void fake_calls_open(void)
 {
     fake_cancel_ends = true;
     memset(slots, 0, sizeof slots);
+    key_count = 0;
 }
 
 void fake_calls_drop(void)
