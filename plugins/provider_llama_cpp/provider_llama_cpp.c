@@ -180,7 +180,7 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
     t->task.kind = TASK_TEMPLATE;
     t->stream = s;
     chela_params_open(&params, b);
-    FILE *out = chela_write_open(&t->messages, &t->message_length);
+    FILE *out = chela_request_open(b, &t->messages, &t->message_length);
     request_template(out, b, s->tools, &params, tools);
     fclose(out);
     t->forced = request_forced(s->tools, &params, tools);

@@ -109,7 +109,7 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
     char *body = NULL, url[2048];
     size_t n = 0;
     chela_params_open(&params, b);
-    FILE *out = chela_write_open(&body, &n);
+    FILE *out = chela_request_open(b, &body, &n);
     request_write(out, &p, b, s->tools, &params);
     fclose(out);
     snprintf(url, sizeof url, "%s/chat/completions", p.base_url);

@@ -79,7 +79,7 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
     char *body = NULL, url[2048];
     size_t n = 0;
     chela_params_open(&params, b);
-    FILE *out = chela_write_open(&body, &n);
+    FILE *out = chela_request_open(b, &body, &n);
     request_write(out, b, s->tools, &params, &style);
     fclose(out);
     snprintf(url, sizeof url, "%s/responses", chela_option_text(in, "base_url").s);

@@ -4,6 +4,7 @@
  */
 #include "support/request.h"
 
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,61 @@
 
 /* ---- text ---- */
 
+/* A text that grows. open_memstream would clear and copy all of it each time it doubles. */
+struct growing {
+    char **ret_text;
+    size_t *ret_length;
+    char *text;
+    size_t length, room;
+};
+
+static ssize_t grow(void *cookie, const char *data, size_t n)
+{
+    struct growing *g = cookie;
+    if (g->room - g->length <= n) {
+        g->room = g->length + n + 1 > 2 * g->room ? g->length + n + 1 : 2 * g->room;
+        g->text = realloc(g->text, g->room);
+        if (!g->text)
+            abort();
+    }
+    memcpy(g->text + g->length, data, n);
+    g->length += n;
+    return (ssize_t)n;
+}
+
+static int hand_over(void *cookie)
+{
+    struct growing *g = cookie;
+    g->text[g->length] = '\0';
+    *g->ret_text = g->text;
+    *g->ret_length = g->length;
+    free(g);
+    return 0;
+}
+
+static FILE *open_text(char **ret_text, size_t *ret_length, size_t room)
+{
+    struct growing *g = calloc(1, sizeof *g);
+    FILE *out =
+        g ? fopencookie(g, "w", (cookie_io_functions_t){.write = grow, .close = hand_over}) : NULL;
+    if (!out || !(g->text = malloc(room)))
+        abort();
+    *g = (struct growing){ret_text, ret_length, g->text, 0, room};
+    __fsetlocking(out, FSETLOCKING_BYCALLER);
+    return out;
+}
+
 FILE *chela_write_open(char **ret_text, size_t *ret_length)
 {
-    FILE *out = open_memstream(ret_text, ret_length);
-    if (!out)
-        abort();
-    return out;
+    return open_text(ret_text, ret_length, 512);
+}
+
+FILE *chela_request_open(const struct chela_begin *b, char **ret_text, size_t *ret_length)
+{
+    size_t expected = 16384 + (size_t)b->system.n; /* tools, parameters */
+    for (uint64_t i = 0; i < b->messages.n; i++)
+        expected += (size_t)b->messages.v[i].value.n + 1;
+    return open_text(ret_text, ret_length, expected);
 }
 
 void chela_write_json(FILE *out, json_object *value)
@@ -281,7 +331,7 @@ bool chela_write_answered(FILE *out, const struct chela_begin *b, bool first, co
             fputc(',', out);
         if (noted && after_tool && chela_str_is(b->messages.v[i].name, "user"))
             fprintf(out, "%s,", noted);
-        after_tool = chela_str_is(b->messages.v[i].name, "tool");
+        after_tool = noted && chela_str_is(b->messages.v[i].name, "tool");
         fwrite(m.s, 1, (size_t)m.n, out);
         any = true;
     }
