@@ -23,7 +23,8 @@
 
 /* Opens a text to write into; after fclose *ret_text is *ret_length bytes, the caller frees. */
 FILE *chela_write_open(char **ret_text, size_t *ret_length);
-/* The same for the body of a request, with room for its messages and system prompt from the start. */
+/* The same for the body of a request, with room for its messages and system prompt from the start.
+ */
 FILE *chela_request_open(const struct chela_begin *b, char **ret_text, size_t *ret_length);
 void chela_write_json(FILE *out, json_object *value);
 /* A JSON string. */
