@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/mem.h"
 #include "cli/output.h"
+#include "config.h"
 #include "support/json.h"
 
 enum { SEND_MS = 600000, LINE_MOST = 16 << 20 };
@@ -33,7 +34,11 @@ static const char tools[] =
     "\"annotations\":{\"readOnlyHint\":true}},"
     "{\"name\":\"message_send\",\"description\":\"Sends a message to the assistant in a "
     "conversation and waits for its answer.\",\"inputSchema\":{\"type\":\"object\",\"properties\":"
-    "{" SESSION ",\"message\":{\"type\":\"string\"}},\"required\":[\"session\",\"message\"]}}]";
+    "{" SESSION ",\"message\":{\"type\":\"string\"}},\"required\":[\"session\",\"message\"]}},"
+    "{\"name\":\"channel_send\",\"description\":\"Sends a text to a chat of a channel, as it is.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"channel\":{\"type\":\"string\"},"
+    "\"to\":{\"type\":\"string\",\"description\":\"the chat, as the channel names it\"},"
+    "\"message\":{\"type\":\"string\"}},\"required\":[\"channel\",\"to\",\"message\"]}}]";
 
 struct server {
     struct client client;
@@ -87,7 +92,7 @@ static void greet(json_object *id, json_object *params)
     chela_json_put_object(chela_json_put_object(o, "capabilities"), "tools");
     json_object *info = chela_json_put_object(o, "serverInfo");
     chela_json_put_text(info, "name", "chela");
-    chela_json_put_text(info, "version", "0.9.0");
+    chela_json_put_text(info, "version", PACKAGE_VERSION);
     write_frame(id, "result", o);
 }
 
@@ -120,6 +125,17 @@ static json_object *params_of(const char *tool, json_object *arguments, const ch
         *ret_method = "agent";
         id_uuid(key);
         chela_json_put_text(o, "sessionKey", session);
+        chela_json_put_text(o, "message", message);
+        chela_json_put_text(o, "idempotencyKey", key);
+        return o;
+    }
+    const char *channel = chela_json_string(arguments, "channel", NULL),
+               *to = chela_json_string(arguments, "to", NULL);
+    if (channel && to && message && strcmp(tool, "channel_send") == 0) {
+        *ret_method = "send";
+        id_uuid(key);
+        chela_json_put_text(o, "channel", channel);
+        chela_json_put_text(o, "to", to);
         chela_json_put_text(o, "message", message);
         chela_json_put_text(o, "idempotencyKey", key);
         return o;
