@@ -4,6 +4,7 @@
 #include "agent/embed.h"
 
 #include <stdlib.h>
+#include <support/json.h>
 #include <wire/functions.h>
 
 #include "agent/models.h"
@@ -44,6 +45,17 @@ static void embed_begin(struct instance *in, uint64_t id, const void *args)
         free(full);
         call_answer_error(id, CHELA_E_UNSUPPORTED,
                           "there is no model for embeddings: set models.embedding");
+        return;
+    }
+    if (a->texts.n == 0) { /* only which model it would be */
+        json_object *extra = chela_json_new_object();
+        CHELA_ARGS(chela_done, d, 0);
+        chela_json_put_text(extra, "model", full);
+        d.text = chela_s("[]");
+        d.extra = chela_s(chela_json_text(extra, NULL));
+        call_answer(id, &d);
+        json_object_put(extra);
+        free(full);
         return;
     }
     struct embedding *x = xcalloc(1, sizeof *x);

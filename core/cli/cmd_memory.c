@@ -21,7 +21,24 @@ static void print_results(json_object *payload)
 
 static void print_count(json_object *payload)
 {
-    printf("%lld notes are in the index\n", (long long)chela_json_int(payload, "notes", 0));
+    long long vectors = chela_json_int(payload, "vectors", 0);
+    printf("%lld notes are in the index", (long long)chela_json_int(payload, "notes", 0));
+    if (vectors > 0) {
+        printf(", %lld with a vector", vectors);
+    }
+    printf("\n");
+}
+
+/* Asked again until nothing is left: many notes take minutes. */
+static int index_notes(const struct common *common, json_object **payload)
+{
+    int status = output_ask(common, "memory.index", chela_json_new_object(), payload);
+    while (status == EXIT_OK && chela_json_int(*payload, "left", 0) > 0) {
+        json_object_put(*payload);
+        *payload = NULL;
+        status = output_ask(common, "memory.index", chela_json_new_object(), payload);
+    }
+    return status;
 }
 
 int cmd_memory(int argc, char **argv)
@@ -35,20 +52,21 @@ int cmd_memory(int argc, char **argv)
     struct common common = {0};
     char **arguments;
     int count, status;
-    json_object *payload = NULL, *params = chela_json_new_object();
+    json_object *payload = NULL;
     if (!command_line_read(&line, argc, argv, &common, &arguments, &count, &status)) {
-        json_object_put(params);
         return status;
     }
     bool search = strcmp(arguments[0], "search") == 0 && count == 2;
     if (!search && (strcmp(arguments[0], "index") != 0 || count != 1)) {
-        json_object_put(params);
         return output_failure(&common, "usage", "see chela memory --help", EXIT_USAGE);
     }
     if (search) {
+        json_object *params = chela_json_new_object();
         chela_json_put_text(params, "query", arguments[1]);
+        status = output_ask(&common, "memory.search", params, &payload);
+    } else {
+        status = index_notes(&common, &payload);
     }
-    status = output_ask(&common, search ? "memory.search" : "memory.index", params, &payload);
     if (status == EXIT_OK && common.json) {
         output_json(payload);
     } else if (status == EXIT_OK) {

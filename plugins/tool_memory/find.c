@@ -1,7 +1,7 @@
 /*
- * A search over the notes: first for parts with all of the words, then, if there are too few, for
- * parts with any of them; BM25 from the store, weighed by the age of dated notes. Called by
- * tool_memory.c.
+ * A search over the notes: by words (parts with all of them first, then, if there are too few,
+ * parts with any; BM25 from the store) and, side by side, by what they mean, if they have vectors.
+ * Both lists become one, weighed by the age of dated notes. Called by tool_memory.c.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,14 +10,23 @@
 
 #include "memory.h"
 
-enum { WORDS_MOST = 12, MORE = 4 };
+enum {
+    WORDS_MOST = 12,
+    MORE = 4,
+    PATIENCE_MS = 20000, /* for a question's vector, when somebody asked for a search */
+    AUTO_PATIENCE_MS = 1500,
+    TEXT_MOST = 4000
+};
+/* What a perfect hit by words and one by meaning count. */
+static const double by_words = 0.4, by_meaning = 0.6;
 
 struct find {
-    char *workspace, *words;
-    size_t limit;
+    struct memory *m;
+    char *workspace, *words, *error;
+    size_t limit, n;
     bool any;
+    unsigned left; /* lists that are awaited */
     struct hit *hits;
-    size_t n;
     find_fn *fn;
     void *owner;
 };
@@ -32,6 +41,7 @@ static void find_free(struct find *f)
     free(f->hits);
     free(f->workspace);
     free(f->words);
+    free(f->error);
     free(f);
 }
 
@@ -81,6 +91,17 @@ static char *clean(const char *text)
     return out;
 }
 
+static struct hit *hit_of(struct find *f, const char *path, const char *part)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (strcmp(f->hits[i].path, path) == 0 && strcmp(f->hits[i].part, part) == 0)
+            return &f->hits[i];
+    f->hits = notes_need(realloc(f->hits, (f->n + 1) * sizeof *f->hits));
+    struct hit *h = &f->hits[f->n++];
+    *h = (struct hit){.path = notes_need(strdup(path)), .part = notes_need(strdup(part))};
+    return h;
+}
+
 static void row(struct memory *m, void *owner, const struct chela_rows *r)
 {
     struct find *f = owner;
@@ -88,17 +109,13 @@ static void row(struct memory *m, void *owner, const struct chela_rows *r)
         const struct chela_value *v = &r->values.v[i];
         char *path = notes_need(strndup(v[0].s.s, (size_t)v[0].s.n)),
              *part = notes_need(strndup(v[1].s.s, (size_t)v[1].s.n));
-        bool known = !index_visible(m, path, f->workspace);
-        for (size_t k = 0; k < f->n && !known; k++)
-            known = strcmp(f->hits[k].path, path) == 0 && strcmp(f->hits[k].part, part) == 0;
-        if (known) {
-            free(path);
-            free(part);
-            continue;
+        struct hit *h = index_visible(m, path, f->workspace) ? hit_of(f, path, part) : NULL;
+        if (h && !h->text) {
+            h->text = notes_need(strndup(v[4].s.s, (size_t)v[4].s.n));
+            h->rank = v[3].d;
         }
-        f->hits = notes_need(realloc(f->hits, (f->n + 1) * sizeof *f->hits));
-        f->hits[f->n++] = (struct hit){path, part, notes_need(strndup(v[4].s.s, (size_t)v[4].s.n)),
-                                       (uint64_t)v[2].i, v[3].d};
+        free(path);
+        free(part);
     }
 }
 
@@ -108,61 +125,144 @@ static int by_score(const void *a, const void *b)
     return x->score < y->score ? 1 : x->score > y->score ? -1 : strcmp(x->path, y->path);
 }
 
-static void weigh(struct memory *m, struct find *f)
+/* Both lists as one: each relative to its best, what stands in both counts twice. */
+static void weigh(struct find *f)
 {
+    struct memory *m = f->m;
     double half = (double)chela_option_number(m->in, "half_life"),
-           now = (double)m->in->host->local->now_ms(m->in);
+           now = (double)m->in->host->local->now_ms(m->in), best = 0;
+    bool alike = false;
     for (size_t i = 0; i < f->n; i++) {
-        double age = now - (double)f->hits[i].at;
-        if (half > 0 && age > 0 && notes_date(f->hits[i].path))
-            f->hits[i].score *= 0.5 + 0.5 * exp2(-age / half);
+        best = fmax(best, f->hits[i].rank);
+        alike = alike || f->hits[i].likeness > 0;
+    }
+    for (size_t i = 0; i < f->n; i++) {
+        struct hit *h = &f->hits[i];
+        uint64_t date = notes_date(h->path);
+        double age = now - (double)date;
+        h->score =
+            alike ? by_words * (best > 0 ? h->rank / best : 0) + by_meaning * h->likeness : h->rank;
+        if (half > 0 && date && age > 0)
+            h->score *= 0.5 + 0.5 * exp2(-age / half);
     }
     if (f->n)
         qsort(f->hits, f->n, sizeof *f->hits, by_score);
 }
 
-static void send(struct memory *m, struct find *f);
+/* ---- the end ---- */
+
+static void find_end(struct find *f)
+{
+    size_t n = f->n < f->limit ? f->n : f->limit;
+    f->fn(f->m, f->owner, f->hits, n, n ? NULL : f->error);
+    find_free(f);
+}
+
+/* What was found by its meaning alone is read from its file. */
+static void read_texts(struct chela_inst *in, void *arg)
+{
+    struct find *f = arg;
+    (void)in;
+    for (size_t i = 0; i < f->n && i < f->limit; i++) {
+        struct hit *h = &f->hits[i];
+        int first = 1, last = 1;
+        if (h->text || sscanf(h->part, "%d-%d", &first, &last) != 2)
+            continue;
+        h->text = notes_text(h->path, first, last - first + 1, TEXT_MOST);
+    }
+}
+
+/* What is gone meanwhile goes to the end. */
+static void texts_read(struct chela_inst *in, void *arg)
+{
+    struct find *f = arg;
+    size_t n = 0;
+    (void)in;
+    for (size_t i = 0; i < f->n; i++) {
+        struct hit h = f->hits[i];
+        if (!h.text)
+            continue;
+        f->hits[i] = f->hits[n];
+        f->hits[n++] = h;
+    }
+    f->limit = n < f->limit ? n : f->limit;
+    find_end(f);
+}
+
+static void list_done(struct find *f)
+{
+    bool missing = false;
+    if (--f->left)
+        return;
+    weigh(f);
+    for (size_t i = 0; i < f->n && i < f->limit; i++)
+        missing = missing || !f->hits[i].text;
+    if (missing)
+        f->m->in->host->local->work(f->m->in, read_texts, texts_read, f);
+    else
+        find_end(f);
+}
+
+/* ---- by words ---- */
+
+static void send(struct find *f);
 
 static void found(struct memory *m, void *owner, const struct chela_done *d)
 {
     struct find *f = owner;
+    (void)m;
     if (d->error == CHELA_OK && f->n < f->limit && !f->any) {
         f->any = true;
-        send(m, f);
+        send(f);
         return;
     }
-    weigh(m, f);
-    f->fn(m, f->owner, f->hits, f->n < f->limit ? f->n : f->limit,
-          d->error == CHELA_OK ? NULL : d->text.s);
-    find_free(f);
+    if (d->error != CHELA_OK)
+        f->error = notes_need(strndup(d->text.n ? d->text.s : "", (size_t)d->text.n));
+    list_done(f);
 }
 
-static void send(struct memory *m, struct find *f)
+static void send(struct find *f)
 {
+    struct chela_inst *in = f->m->in;
     struct op *op = op_new(found, f);
     op->rows = row;
-    CHELA_ARGS(chela_search, s, m->in->host->local->new_call(m->in));
+    CHELA_ARGS(chela_search, s, in->host->local->new_call(in));
     s.h.tag = (uint64_t)(uintptr_t)op;
     s.h.flags = f->any ? CHELA_ANY : 0;
     s.limit = (uint32_t)(f->limit * MORE);
     s.text = chela_s(f->words);
-    m->in->host->kv->search(m->in, &s);
+    in->host->kv->search(in, &s);
+}
+
+/* ---- by meaning ---- */
+
+static void alike_found(struct memory *m, void *owner, const struct alike *v, size_t n)
+{
+    struct find *f = owner;
+    double least = (double)chela_option_number(m->in, "similarity") / 100;
+    for (size_t i = 0; i < n; i++)
+        if (v[i].likeness >= least)
+            hit_of(f, v[i].document, v[i].part)->likeness = v[i].likeness;
+    list_done(f);
 }
 
 void find_notes(struct memory *m, const char *workspace, const char *words, size_t limit, bool any,
                 find_fn *fn, void *owner)
 {
     struct find *f = notes_need(calloc(1, sizeof *f));
+    f->m = m;
     f->workspace = notes_need(strdup(workspace));
     f->words = clean(words);
     f->limit = limit;
     f->any = any;
     f->fn = fn;
     f->owner = owner;
-    if (*f->words) {
-        send(m, f);
-        return;
-    }
-    fn(m, owner, NULL, 0, NULL);
-    find_free(f);
+    f->left = 1;
+    if (alike_ask(m, workspace, words, limit * 2, any ? AUTO_PATIENCE_MS : PATIENCE_MS, alike_found,
+                  f))
+        f->left++;
+    if (*f->words)
+        send(f);
+    else
+        list_done(f);
 }

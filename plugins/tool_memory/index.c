@@ -1,11 +1,13 @@
 /*
  * The index follows the notes on disk: what has changed since it was last looked at is read and
- * split on a pool thread, a few files at a time, and replaced in the host's full-text index; a
- * file's stamp is stored beside it, so that a restart reads nothing twice. Called by tool_memory.c.
+ * split on a pool thread, a few files at a time, and replaced in the host's full-text index, and
+ * given vectors where there is a model for them; a file's stamp is stored beside it, so that a
+ * restart reads nothing twice. Called by tool_memory.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <json-c/linkhash.h>
 
@@ -19,14 +21,17 @@ struct waiter {
     void *owner;
 };
 
-/* One pass over the disk. */
+/* One pass over the disk: over all that is there, or over what is known to have changed. */
 struct pass {
     struct memory *m;
+    json_object *changed; /* path -> true */
+    bool whole;
     char **roots;
     size_t root_count;
     struct note_list list;
     size_t at;                 /* next of the list */
     struct note *batch[BATCH]; /* being read */
+    bool is_new[BATCH];        /* else only its vectors are missing */
     struct note_parts parts[BATCH];
     size_t batch_count, writes;
 };
@@ -83,28 +88,36 @@ static void pass_free(struct pass *p)
     for (size_t i = 0; i < p->root_count; i++)
         free(p->roots[i]);
     free(p->roots);
+    json_object_put(p->changed);
     notes_free(&p->list);
     free(p);
 }
 
-static void pass_end(struct pass *p)
+static void tell_waiters(struct memory *m)
 {
-    struct memory *m = p->m;
     struct waiter *w = m->waiters;
     m->waiters = NULL;
-    m->running = false;
-    m->scanned_ms = m->in->host->local->ticks_ms(m->in);
-    pass_free(p);
     while (w) {
         struct waiter *next = w->next;
         w->fn(m, w->owner);
         free(w);
         w = next;
     }
+}
+
+/* Who came in the middle waits for what had changed by then. */
+static void pass_end(struct pass *p)
+{
+    struct memory *m = p->m;
+    m->running = false;
+    m->scanned_ms = m->in->host->local->ticks_ms(m->in);
+    pass_free(p);
     if (m->again) {
         m->again = false;
         index_refresh(m, NULL, NULL);
     }
+    if (!m->running)
+        tell_waiters(m);
 }
 
 static void stamped(struct memory *m, void *owner, const struct chela_done *d)
@@ -132,13 +145,27 @@ static void keep_stamp(struct memory *m, const char *path, const char *stamp)
     free(key);
 }
 
+/* One thing of the batch is done. */
+static void batch_done(struct pass *p)
+{
+    if (--p->writes)
+        return;
+    for (size_t i = 0; i < p->batch_count; i++)
+        notes_parts_free(&p->parts[i]);
+    next_batch(p);
+}
+
 static void written(struct memory *m, void *owner, const struct chela_done *d)
 {
-    struct pass *p = owner;
     if (d->error != CHELA_OK)
         chela_log(m->in, CHELA_WARN, "a note could not be indexed");
-    if (--p->writes == 0)
-        next_batch(p);
+    batch_done(owner);
+}
+
+static void meant(struct memory *m, void *owner)
+{
+    (void)m;
+    batch_done(owner);
 }
 
 static void write_note(struct pass *p, const char *path, uint64_t at,
@@ -167,19 +194,37 @@ static void read_batch(struct chela_inst *in, void *arg)
         p->parts[i] = notes_parts(p->batch[i]->path);
 }
 
+static void take_note(struct pass *p, size_t i)
+{
+    char stamp[32];
+    struct note *n = p->batch[i];
+    snprintf(stamp, sizeof stamp, "%llu", (unsigned long long)n->stamp);
+    meaning_drop(p->m, n->path);
+    write_note(p, n->path, n->time_ms, &p->parts[i]);
+    chela_json_put_text(p->m->known, n->path, stamp);
+    keep_stamp(p->m, n->path, stamp);
+}
+
 static void batch_read(struct chela_inst *in, void *arg)
 {
     struct pass *p = arg;
+    struct embedding *e = NULL;
     (void)in;
+    p->writes = 1;
     for (size_t i = 0; i < p->batch_count; i++) {
-        char stamp[32];
-        struct note *n = p->batch[i];
-        snprintf(stamp, sizeof stamp, "%llu", (unsigned long long)n->stamp);
-        write_note(p, n->path, n->time_ms, &p->parts[i]);
-        chela_json_put_text(p->m->known, n->path, stamp);
-        keep_stamp(p->m, n->path, stamp);
-        notes_parts_free(&p->parts[i]);
+        if (p->is_new[i])
+            take_note(p, i);
+        if (!meaning_wants(p->m, p->batch[i]->path) || !p->parts[i].n)
+            continue;
+        if (!e)
+            e = meaning_begin(p->m, meant, p);
+        meaning_add(e, p->batch[i]->path, &p->parts[i]);
     }
+    if (e) {
+        p->writes++;
+        meaning_send(e);
+    }
+    batch_done(p);
 }
 
 static bool has_changed(struct memory *m, const struct note *n)
@@ -195,9 +240,13 @@ static void next_batch(struct pass *p)
     p->batch_count = 0;
     while (p->at < p->list.n && p->batch_count < BATCH) {
         struct note *n = &p->list.v[p->at++];
-        if (has_changed(p->m, n))
-            p->batch[p->batch_count++] = n;
+        bool is_new = has_changed(p->m, n);
+        if (!is_new && !meaning_wants(p->m, n->path))
+            continue;
+        p->is_new[p->batch_count] = is_new;
+        p->batch[p->batch_count++] = n;
     }
+    p->m->left = p->list.n - p->at + p->batch_count;
     if (p->batch_count)
         p->m->in->host->local->work(p->m->in, read_batch, batch_read, p);
     else
@@ -211,15 +260,16 @@ static void drop_gone(struct pass *p)
     json_object *here = chela_json_new_object(), *gone = chela_json_new_array();
     for (size_t i = 0; i < p->list.n; i++)
         chela_json_put_bool(here, p->list.v[i].path, true);
-    json_object_object_foreach(m->known, path, stamp)
+    json_object_object_foreach(p->whole ? m->known : p->changed, path, value)
     {
-        (void)stamp;
-        if (!chela_json_has(here, path))
+        (void)value;
+        if (chela_json_has(m->known, path) && !chela_json_has(here, path))
             chela_json_push(gone, chela_json_new_string(path, strlen(path)));
     }
     for (size_t i = 0; i < chela_json_length(gone); i++) {
         const char *name = chela_json_as_string(chela_json_at(gone, i), NULL);
         write_note(p, name, 0, NULL);
+        meaning_drop(m, name);
         keep_stamp(m, name, NULL);
         json_object_object_del(m->known, name);
     }
@@ -239,9 +289,10 @@ static void scanned(struct chela_inst *in, void *arg)
 {
     struct pass *p = arg;
     (void)in;
+    watch_learn(p->m, &p->list);
+    p->writes = 1;
     drop_gone(p);
-    if (!p->writes)
-        next_batch(p);
+    batch_done(p);
 }
 
 static void add_root(struct pass *p, char *path)
@@ -250,21 +301,10 @@ static void add_root(struct pass *p, char *path)
     p->roots[p->root_count++] = path;
 }
 
-void index_refresh(struct memory *m, index_fn *fn, void *owner)
+static void add_roots(struct pass *p)
 {
+    struct memory *m = p->m;
     int64_t folders = chela_option_number(m->in, "folders");
-    if (fn) {
-        struct waiter *w = notes_need(calloc(1, sizeof *w));
-        *w = (struct waiter){m->waiters, fn, owner};
-        m->waiters = w;
-    }
-    if (m->running || !m->loaded) {
-        m->again = m->running && fn;
-        return;
-    }
-    m->running = true;
-    struct pass *p = notes_need(calloc(1, sizeof *p));
-    p->m = m;
     for (size_t i = 0; i < chela_json_length(m->workspaces); i++) {
         const char *w = chela_json_as_string(chela_json_at(m->workspaces, i), NULL);
         add_root(p, index_path(w, "MEMORY.md"));
@@ -272,7 +312,85 @@ void index_refresh(struct memory *m, index_fn *fn, void *owner)
     }
     for (int64_t i = 0; i < folders; i++)
         add_root(p, notes_need(strdup(folder_at(m, i))));
+}
+
+/* What no watched folder tells: MEMORY.md of the workspaces, and folders that have come since. */
+static bool look_beside(struct memory *m, json_object *changed)
+{
+    bool whole = false;
+    int64_t folders = chela_option_number(m->in, "folders");
+    for (size_t i = 0; i < chela_json_length(m->workspaces); i++) {
+        const char *w = chela_json_as_string(chela_json_at(m->workspaces, i), NULL);
+        char *path = index_path(w, "MEMORY.md"), *folder = index_path(w, "memory"), text[32] = "";
+        const char *known = chela_json_string(m->known, path, NULL);
+        uint64_t stamp;
+        if (notes_stamp(path, &stamp))
+            snprintf(text, sizeof text, "%llu", (unsigned long long)stamp);
+        if (strcmp(text, known ? known : "") != 0)
+            chela_json_put_bool(changed, path, true);
+        whole = whole || (!watch_knows(m, folder) && access(folder, F_OK) == 0);
+        free(path);
+        free(folder);
+    }
+    for (int64_t i = 0; i < folders; i++)
+        whole = whole || (!watch_knows(m, folder_at(m, i)) && access(folder_at(m, i), F_OK) == 0);
+    return whole;
+}
+
+void index_forget(struct memory *m, void *owner)
+{
+    for (struct waiter **at = &m->waiters; *at; at = &(*at)->next) {
+        struct waiter *w = *at;
+        if (w->owner != owner)
+            continue;
+        *at = w->next;
+        free(w);
+        return;
+    }
+}
+
+static void pass_begin(struct memory *m, bool whole, json_object *changed)
+{
+    struct pass *p = notes_need(calloc(1, sizeof *p));
+    m->running = true;
+    p->m = m;
+    p->whole = whole;
+    p->changed = changed;
+    p->list.watch = m->watch.fd;
+    if (whole)
+        add_roots(p);
+    json_object_object_foreach(changed, path, value)
+    {
+        (void)value;
+        if (!whole)
+            add_root(p, notes_need(strdup(path)));
+    }
     m->in->host->local->work(m->in, scan, scanned, p);
+}
+
+void index_refresh(struct memory *m, index_fn *fn, void *owner)
+{
+    json_object *changed;
+    meaning_look(m);
+    if (!m->running && m->loaded) {
+        bool whole = watch_take(m, &changed);
+        whole = look_beside(m, changed) || whole;
+        if (whole || json_object_object_length(changed)) {
+            pass_begin(m, whole, changed);
+        } else {
+            json_object_put(changed);
+            if (fn)
+                fn(m, owner);
+            return;
+        }
+    } else if (m->running) {
+        m->again = true;
+    }
+    if (fn) {
+        struct waiter *w = notes_need(calloc(1, sizeof *w));
+        *w = (struct waiter){m->waiters, fn, owner};
+        m->waiters = w;
+    }
 }
 
 /* ---- what an earlier run has indexed ---- */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +52,12 @@ static bool is_note(const char *name)
            (n > 4 && strcmp(name + n - 4, ".txt") == 0);
 }
 
+static uint64_t stamp_of(const struct stat *st)
+{
+    return (uint64_t)st->st_mtim.tv_sec * 1000000007u + (uint64_t)st->st_mtim.tv_nsec * 31u +
+           (uint64_t)st->st_size;
+}
+
 static void add(struct note_list *l, const char *path, const struct stat *st)
 {
     if (l->n >= FILES_MOST)
@@ -62,10 +69,24 @@ static void add(struct note_list *l, const char *path, const struct stat *st)
     uint64_t date = notes_date(path);
     struct note *f = &l->v[l->n++];
     f->path = notes_need(strdup(path));
-    f->stamp = (uint64_t)st->st_mtim.tv_sec * 1000000007u + (uint64_t)st->st_mtim.tv_nsec * 31u +
-               (uint64_t)st->st_size;
+    f->stamp = stamp_of(st);
     f->dated = date != 0;
     f->time_ms = date ? date : (uint64_t)st->st_mtim.tv_sec * 1000u;
+}
+
+/* Before it is read, so that nothing is missed in between. */
+static void watch(struct note_list *l, const char *path)
+{
+    static const uint32_t events = IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE |
+                                   IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
+                                   IN_ONLYDIR | IN_DONT_FOLLOW;
+    int number = l->watch < 0 ? -1 : inotify_add_watch(l->watch, path, events);
+    if (number < 0) {
+        l->unwatched = true;
+        return;
+    }
+    l->folders = notes_need(realloc(l->folders, (l->folder_count + 1) * sizeof *l->folders));
+    l->folders[l->folder_count++] = (struct note_folder){number, notes_need(strdup(path))};
 }
 
 static void scan(struct note_list *l, const char *path, unsigned depth)
@@ -77,6 +98,8 @@ static void scan(struct note_list *l, const char *path, unsigned depth)
         add(l, path, &st);
         return;
     }
+    if (S_ISDIR(st.st_mode) && depth)
+        watch(l, path);
     DIR *d = S_ISDIR(st.st_mode) && depth ? opendir(path) : NULL;
     for (struct dirent *e; d && (e = readdir(d));) {
         char *inside = NULL;
@@ -91,6 +114,15 @@ static void scan(struct note_list *l, const char *path, unsigned depth)
         closedir(d);
 }
 
+bool notes_stamp(const char *path, uint64_t *ret)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    *ret = stamp_of(&st);
+    return true;
+}
+
 void notes_scan(struct note_list *l, const char *path)
 {
     scan(l, path, DEPTH_MOST);
@@ -100,6 +132,9 @@ void notes_free(struct note_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
         free(l->v[i].path);
+    for (size_t i = 0; i < l->folder_count; i++)
+        free(l->folders[i].path);
+    free(l->folders);
     free(l->v);
     memset(l, 0, sizeof *l);
 }

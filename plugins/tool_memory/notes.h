@@ -20,6 +20,13 @@ struct note {
 struct note_list {
     struct note *v;
     size_t n, room;
+    int watch; /* descriptor of inotify for the folders that are read, -1: none */
+    struct note_folder {
+        int number; /* inotify's */
+        char *path;
+    } * folders;
+    size_t folder_count;
+    bool unwatched; /* some folder could not be watched */
 };
 
 struct note_part {
@@ -36,6 +43,8 @@ void *notes_need(void *pointer);
 /* Adds a file, or all *.md and *.txt below a folder (links are not followed). */
 void notes_scan(struct note_list *l, const char *path);
 void notes_free(struct note_list *l);
+/* Of a file as it is now; false: there is none. */
+bool notes_stamp(const char *path, uint64_t *ret);
 /* Splits at headings and blank lines into parts of about 1,200 bytes. */
 struct note_parts notes_parts(const char *path);
 void notes_parts_free(struct note_parts *p);

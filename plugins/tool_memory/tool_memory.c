@@ -17,6 +17,8 @@ enum {
     GET_BYTES = 60000,
     SAVE_BYTES = 20000,
     FRESH_MS = 5000,
+    INDEX_MS = 10000, /* how long an index that is being made is waited for at once */
+    WAIT_MS = 2000,   /* a search waits so long for an index that is being made */
     SNIPPET = 600
 };
 
@@ -24,6 +26,10 @@ static const struct chela_option options[] = {
     {"folders", CHELA_LIST, 0, NULL, "more folders with notes (*.md, *.txt), for all agents", NULL},
     {"auto", CHELA_BOOL, 0, "true", "each question is told the notes that fit it", NULL},
     {"auto_results", CHELA_INT, 0, "3", "how many", NULL},
+    {"vectors", CHELA_BOOL, 0, "true",
+     "notes are found by what they mean, too, if models.embedding names a model", NULL},
+    {"similarity", CHELA_INT, 0, "30", "likeness of two texts' meaning that counts, in percent",
+     NULL},
     {"half_life", CHELA_DURATION, 0, "30d", "a dated note of that age counts three quarters", NULL},
     {"ask_before_save", CHELA_BOOL, 0, "true", "a person is asked before something is saved", NULL},
     {NULL, 0, 0, NULL, NULL, NULL},
@@ -83,7 +89,8 @@ static void done(struct chela_inst *in, const struct chela_done *d)
 /* ---- what is asked for ---- */
 
 struct asked {
-    uint64_t call;
+    struct memory *m;
+    uint64_t call, timer;
     char *workspace, *query;
     size_t limit;
     bool json, any;
@@ -153,7 +160,25 @@ static void found(struct memory *m, void *owner, struct hit *hits, size_t n, con
 static void fresh(struct memory *m, void *owner)
 {
     struct asked *a = owner;
+    m->in->host->local->timer_stop(m->in, a->timer);
     find_notes(m, a->workspace, a->query, a->limit, a->any, found, a);
+}
+
+/* What there is must do. */
+static void not_fresh(struct chela_inst *in, void *arg)
+{
+    struct asked *a = arg;
+    (void)in;
+    a->timer = 0;
+    index_forget(a->m, a);
+    fresh(a->m, a);
+}
+
+static void search(struct memory *m, struct asked *a)
+{
+    a->m = m;
+    a->timer = m->in->host->local->timer(m->in, WAIT_MS, not_fresh, a);
+    index_refresh(m, fresh, a);
 }
 
 static struct asked *ask(uint64_t call, const char *workspace, const char *query, size_t limit)
@@ -227,9 +252,8 @@ static void run(struct chela_inst *in, const struct chela_tool_run *r)
         save(in, r, o);
     } else {
         const char *query = chela_json_string(o, "query", NULL);
-        index_refresh(m, fresh,
-                      ask(r->h.call, r->workspace.s, query ? query : "",
-                          (size_t)chela_json_int(o, "maxResults", 8)));
+        search(m, ask(r->h.call, r->workspace.s, query ? query : "",
+                      (size_t)chela_json_int(o, "maxResults", 8)));
     }
     json_object_put(o);
 }
@@ -269,13 +293,36 @@ static void prompt(struct chela_inst *in, const struct chela_prompt *p)
 
 /* ---- chela memory ---- */
 
-static void indexed(struct memory *m, void *owner)
+static void tell_index(struct memory *m, struct asked *a)
 {
-    struct asked *a = owner;
-    char text[80];
-    snprintf(text, sizeof text, "{\"ok\":true,\"notes\":%zu}", chela_json_length(m->known));
+    char text[160];
+    m->in->host->local->timer_stop(m->in, a->timer);
+    snprintf(text, sizeof text, "{\"ok\":true,\"notes\":%d,\"vectors\":%d,\"left\":%zu}",
+             json_object_object_length(m->known), vectors_documents(&m->meaning.table), m->left);
     chela_end(m->in, a->call, CHELA_OK, text);
     asked_free(a);
+}
+
+static void indexed(struct memory *m, void *owner)
+{
+    tell_index(m, owner);
+}
+
+/* It goes on; who asked may ask again. */
+static void still_indexing(struct chela_inst *in, void *arg)
+{
+    struct asked *a = arg;
+    (void)in;
+    a->timer = 0;
+    index_forget(a->m, a);
+    tell_index(a->m, a);
+}
+
+static void bring_up_to_date(struct memory *m, struct asked *a)
+{
+    a->m = m;
+    a->timer = m->in->host->local->timer(m->in, INDEX_MS, still_indexing, a);
+    index_refresh(m, indexed, a);
 }
 
 static void method(struct chela_inst *in, const struct chela_method *q)
@@ -288,7 +335,10 @@ static void method(struct chela_inst *in, const struct chela_method *q)
     struct asked *a = ask(q->h.call, first ? first : "", query ? query : "",
                           (size_t)chela_json_int(o, "limit", 8));
     a->json = true;
-    index_refresh(m, chela_str_is(q->name, "memory.index") ? indexed : fresh, a);
+    if (chela_str_is(q->name, "memory.index"))
+        bring_up_to_date(m, a);
+    else
+        search(m, a);
     json_object_put(o);
 }
 
@@ -300,6 +350,7 @@ static int32_t open_it(struct chela_inst *in)
     m->in = in;
     m->known = chela_json_new_object();
     m->workspaces = chela_json_new_array();
+    watch_open(m);
     in->self = m;
     return CHELA_OK;
 }
@@ -307,6 +358,8 @@ static int32_t open_it(struct chela_inst *in)
 static void close_it(struct chela_inst *in)
 {
     struct memory *m = in->self;
+    watch_close(m);
+    meaning_close(m);
     json_object_put(m->known);
     json_object_put(m->workspaces);
     free(m);

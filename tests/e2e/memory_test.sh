@@ -45,6 +45,18 @@ is "$(jq '.results | length' <<<"$out")" 1 "and found"
 turn 'mock: tool memory_get {"path":"/etc/passwd"}'
 like "$(tail -n 1 "$tmp/requests" | jq -r '[.body.messages[] | select(.role == "tool")] | last | .content')" 'no such note' \
     "only notes are read"
+echo 'The alarm is tested in spring.' >"$work/memory/2020-03-01.md"
+cp "$work/memory/2020-03-01.md" "$work/memory/$(date +%F -d yesterday).md"
+run chela memory search 'alarm tested' --json
+is "$(jq -c '[.results[].path]' <<<"$out")" "[\"memory/$(date +%F -d yesterday).md\",\"memory/2020-03-01.md\"]" \
+    "of two dated notes that say the same the newer stands first"
+mv "$work/memory/2020-03-01.md" "$work/memory/spring.md"
+run chela memory search 'alarm tested' --json
+is "$(jq -r '.results[0].path' <<<"$out")" memory/spring.md "a note without a date doesn't age; one that was renamed is found there"
+mkdir -p "$tmp/library/deep/deeper"
+echo 'The lantern hangs behind the door.' >"$tmp/library/deep/deeper/shed.md"
+run chela memory search lantern --json
+is "$(jq -r '.results[0].path' <<<"$out")" "$tmp/library/deep/deeper/shed.md" "a new folder is found at once"
 rm "$work/memory/2026-01-02.md"
 run chela memory search Lisbon --json
 is "$(jq '.results | length' <<<"$out")" 0 "a note that is gone is no longer found"

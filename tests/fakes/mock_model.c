@@ -29,6 +29,7 @@
 
 #include "support/json.h"
 #include "tests/fakes/mock_answer.h"
+#include "tests/fakes/mock_embed.h"
 #include "tests/fakes/mock_http.h"
 
 static struct {
@@ -282,6 +283,12 @@ static bool serve(int fd, char *head, char *body)
                      "{\"object\":\"list\",\"data\":[{\"id\":\"mock-1\",\"object\":\"model\"}]}");
         return true;
     }
+    json_object *o = NULL;
+    if (strstr(path, "/embeddings") && chela_json_parse(body, strlen(body), NULL, &o, NULL) == 0) {
+        embed_answer(fd, o);
+        json_object_put(o);
+        return true;
+    }
     if (a.api == OTHER) {
         answer_fail(fd, CHAT, 404, NULL);
         return true;
@@ -290,7 +297,6 @@ static bool serve(int fd, char *head, char *body)
         answer_fixed(&a);
         return true;
     }
-    json_object *o = NULL;
     bool goes_on = true;
     if (chela_json_parse(body, strlen(body), NULL, &o, NULL) == 0)
         goes_on = answer_body(&a, o);

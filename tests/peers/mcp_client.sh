@@ -10,7 +10,7 @@ build=$CHELA_TEST_BUILDDIR
 tmp=$(mktemp -d)
 export HOME=$tmp CHELA_CONFIG=$tmp/chela.conf CHELA_CONF_DIR=$tmp/etc CHELA_STATE_DIR=$tmp/state XDG_RUNTIME_DIR=$tmp/run
 export CHELA_LIBEXEC_DIR=$build CHELA_PLUGIN_PATH=$build/plugins/.libs no_proxy='*'
-unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
+unset CHELA_GATEWAY_PORT http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
 mkdir -p "$tmp/etc" "$tmp/run"
 chmod 700 "$tmp/run"
 printf '#!/bin/sh\nexec curl -sL --max-time 20 "$1"\n' >"$tmp/browser"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # MCP servers of other people: the reference servers "everything" and "filesystem" over standard input and over HTTP,
-# each of their tools called once by a model's turn, and the protocol's conformance suite for clients.
+# each of their tools called once by a model's turn; a real server killed in the middle of a call; the official client
+# on `chela mcp serve`; and the protocol's conformance suite for clients.
 . "${CHELA_TEST_SRCDIR:-$(dirname "$0")/../..}/tests/lib/tap.sh"
 . "$top/tests/peers/peers.sh"
 
@@ -20,6 +21,7 @@ use() {
 providers : { model : { type = "openai"; base_url = "http://127.0.0.1:$mock_port/v1"; }; };
 agents : { main : { model = "model/mock-1"; }; };
 models : { classifier = "model/mock-1"; };
+logging : { level = "debug"; };
 tools : { security = "full"; mcp : { type = "mcp"; servers = ( $2 ); }; };
 END
     rm -rf "$CHELA_STATE_DIR"
@@ -96,32 +98,64 @@ uri=$(tail -n 1 "$tmp/requests" | jq -r '.body.messages[-1].content' | grep -oE 
 run chela agent -m "mock: tool mcp_read_resource {\"server\":\"every\",\"uri\":\"$uri\"}
 mock: say done"
 like "$(tail -n 1 "$tmp/requests" | jq -r '.body.messages[-1].content')" 'resource uri=' "and read"
+"$build/chela" agent -m 'mock: tool every__trigger-long-running-operation {"duration":300,"steps":300}
+mock: say done' >"$tmp/killed" 2>&1 &
+turn=$!
+wait_for_line "$tmp/gateway.log" 'long-running.*EXECUTING' >/dev/null
+kill -KILL "$(pgrep -P "$(pgrep -P "$gateway_pid")")"
+wait $turn
+like "$(tail -n 1 "$tmp/requests" | jq -r '.body.messages[-1].content')" 'signal 9' "kill -9 in the middle of a call is told to the model"
+once every__echo '{"message":"back"}' 'Echo: back'
 stop_gateway
 
 mkdir -p "$tmp/files/sub"
-echo hello >"$tmp/files/a.txt"
-cp "$tmp/files/a.txt" "$tmp/files/b.txt"
 printf 'GIF89a\001\000\001\000\000\000\000;' >"$tmp/files/c.gif"
 f=$tmp/files
+filesystem_tools() { # NAME
+    called=''
+    rm -rf "$f/made" "$f/d.txt" "$f/new.txt"
+    echo hello >"$f/a.txt"
+    echo hello >"$f/b.txt"
+    once "$1__read_file" "{\"path\":\"$f/a.txt\"}" hello
+    once "$1__read_text_file" "{\"path\":\"$f/a.txt\"}" hello
+    once "$1__read_media_file" "{\"path\":\"$f/c.gif\"}" .
+    once "$1__read_multiple_files" "{\"paths\":[\"$f/a.txt\",\"$f/b.txt\"]}" 'b.txt'
+    once "$1__write_file" "{\"path\":\"$f/new.txt\",\"content\":\"new\"}" .
+    once "$1__edit_file" "{\"path\":\"$f/new.txt\",\"edits\":[{\"oldText\":\"new\",\"newText\":\"newer\"}]}" newer
+    once "$1__create_directory" "{\"path\":\"$f/made\"}" .
+    once "$1__list_directory" "{\"path\":\"$f\"}" 'a.txt'
+    once "$1__list_directory_with_sizes" "{\"path\":\"$f\"}" 'a.txt'
+    once "$1__directory_tree" "{\"path\":\"$f\"}" 'a.txt'
+    once "$1__move_file" "{\"source\":\"$f/b.txt\",\"destination\":\"$f/d.txt\"}" .
+    once "$1__search_files" "{\"path\":\"$f\",\"pattern\":\"a.txt\"}" 'a.txt'
+    once "$1__get_file_info" "{\"path\":\"$f/a.txt\"}" size
+    once "$1__list_allowed_directories" '{}' "$f"
+    all_called "$1"
+    is "$(cat "$f/new.txt")" newer "$1: what was written is on disk"
+    once "$1__read_text_file" '{"path":"/etc/passwd"}' 'denied'
+}
 use fs "{ name = \"fs\"; command = \"$node\"; args = [ \"$filesystem\", \"$f\" ]; }"
-called=''
-once fs__read_file "{\"path\":\"$f/a.txt\"}" hello
-once fs__read_text_file "{\"path\":\"$f/a.txt\"}" hello
-once fs__read_media_file "{\"path\":\"$f/c.gif\"}" .
-once fs__read_multiple_files "{\"paths\":[\"$f/a.txt\",\"$f/b.txt\"]}" 'b.txt'
-once fs__write_file "{\"path\":\"$f/new.txt\",\"content\":\"new\"}" .
-once fs__edit_file "{\"path\":\"$f/new.txt\",\"edits\":[{\"oldText\":\"new\",\"newText\":\"newer\"}]}" newer
-once fs__create_directory "{\"path\":\"$f/made\"}" .
-once fs__list_directory "{\"path\":\"$f\"}" 'a.txt'
-once fs__list_directory_with_sizes "{\"path\":\"$f\"}" 'a.txt'
-once fs__directory_tree "{\"path\":\"$f\"}" 'a.txt'
-once fs__move_file "{\"source\":\"$f/b.txt\",\"destination\":\"$f/d.txt\"}" .
-once fs__search_files "{\"path\":\"$f\",\"pattern\":\"a.txt\"}" 'a.txt'
-once fs__get_file_info "{\"path\":\"$f/a.txt\"}" size
-once fs__list_allowed_directories '{}' "$f"
-all_called fs
-is "$(cat "$f/new.txt")" newer "fs: what was written is on disk"
-once fs__read_text_file '{"path":"/etc/passwd"}' 'denied'
+filesystem_tools fs
+stop_gateway
+start_peer front '^listening on port' "$node" "$here/mcp_front.mjs" "$peers/mcp/node_modules" "$node" "$filesystem" "$f"
+use webfs "{ name = \"webfs\"; url = \"http://127.0.0.1:${ready##* }/mcp\"; }"
+filesystem_tools webfs
+stop_background front
+stop_gateway
+
+configure <<END
+providers : { model : { type = "openai"; base_url = "http://127.0.0.1:$mock_port/v1"; }; };
+agents : { main : { model = "model/mock-1"; }; };
+END
+rm -rf "$CHELA_STATE_DIR"
+start_gateway
+while read -r verdict rest; do
+    case $verdict in
+    ok) point 0 "mcp serve: ${rest#- }" ;;
+    not) point 1 "mcp serve: ${rest#ok - }" ;;
+    *) diag "$verdict $rest" ;;
+    esac
+done < <(timeout 60 "$node" "$here/mcp_client.mjs" "$peers/mcp/node_modules" "$build/chela" 2>&1)
 stop_gateway
 
 # no fixed port: the server takes PORT, so one that is free now is tried until it listens
@@ -158,15 +192,28 @@ stop_gateway
 is "$status" 0 "the gateway ends well"
 is "$(pgrep -f "$everything" || pgrep -f "$filesystem" || echo none)" none "no server is left"
 
-# The scenarios of the suites core and auth, and of the extensions what we have.
-for scenario in initialize tools_call elicitation-sep1034-client-defaults sse-retry \
-    auth/{metadata-default,metadata-var1,metadata-var2,metadata-var3,basic-cimd,scope-from-www-authenticate} \
-    auth/{scope-from-scopes-supported,scope-omitted-when-undefined,scope-step-up,scope-retry-limit} \
-    auth/token-endpoint-auth-{basic,post,none} auth/{pre-registration,2025-03-26-oauth-metadata-backcompat} \
-    auth/{2025-03-26-oauth-endpoint-fallback,resource-mismatch,offline-access-scope,offline-access-not-supported} \
-    auth/client-credentials-basic; do
-    CHELA_TEST_BUILDDIR=$build PATH="$(dirname "$node"):$PATH" run "$node" "$conformance" client \
-        --command "bash $here/mcp_client.sh" --scenario "$scenario" -o "$tmp/conformance"
-    is "$status" 0 "conformance: $scenario" || diag "$(tail -n 30 <<<"$out")"
+# The scenarios of the suites core and auth, and of the extensions what we have, two at a time.
+scenarios=(initialize tools_call elicitation-sep1034-client-defaults sse-retry
+    auth/{metadata-default,metadata-var1,metadata-var2,metadata-var3,basic-cimd,scope-from-www-authenticate}
+    auth/{scope-from-scopes-supported,scope-omitted-when-undefined,scope-step-up,scope-retry-limit}
+    auth/token-endpoint-auth-{basic,post,none} auth/{pre-registration,2025-03-26-oauth-metadata-backcompat}
+    auth/{2025-03-26-oauth-endpoint-fallback,resource-mismatch,offline-access-scope,offline-access-not-supported}
+    auth/client-credentials-basic)
+conform() { # SCENARIO
+    local log=$tmp/conformance-${1//\//-}
+    timeout 120 "$node" "$conformance" client --command "bash $here/mcp_client.sh" --scenario "$1" --timeout 90000 \
+        -o "$tmp/conformance" >"$log" 2>&1 </dev/null
+    echo $? >"$log.status"
+}
+export CHELA_TEST_BUILDDIR=$build
+PATH="$(dirname "$node"):$PATH"
+for ((i = 0; i < ${#scenarios[@]}; i += 2)); do
+    conform "${scenarios[i]}" &
+    conform "${scenarios[i + 1]}"
+    wait $!
+done
+for scenario in "${scenarios[@]}"; do
+    log=$tmp/conformance-${scenario//\//-}
+    is "$(cat "$log.status")" 0 "conformance: $scenario" || diag "$(tail -n 30 "$log")"
 done
 done_testing

@@ -71,7 +71,7 @@ tests_streams_replay_llamacpp_LDADD = $(REPLAY_LIBS)
 # A model service that is scripted by the conversation.
 check_PROGRAMS += tests/fakes/mock_model
 tests_fakes_mock_model_SOURCES = tests/fakes/mock_model.c tests/fakes/mock_answer.c tests/fakes/mock_answer.h \
-	tests/fakes/mock_http.c tests/fakes/mock_http.h
+	tests/fakes/mock_embed.c tests/fakes/mock_embed.h tests/fakes/mock_http.c tests/fakes/mock_http.h
 tests_fakes_mock_model_LDADD = sdk/support/libsupport.la $(JSONC_LIBS)
 
 # A model service that fails in every way, in every wire form.

@@ -93,7 +93,8 @@ struct chela_invoke {
 };
 
 /* Embeddings: value of each pair is a text. model "" = the one that models.embedding names; if it
- * names none, CHELA_E_UNSUPPORTED. done.text = JSON array of arrays of numbers. */
+ * names none, CHELA_E_UNSUPPORTED. done.text = JSON array of arrays of numbers. Without texts
+ * nobody is asked: done.extra = {"model": its whole name}. */
 struct chela_embedding {
     struct chela_head h;
     uint64_t parent;
