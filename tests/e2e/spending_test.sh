@@ -42,10 +42,10 @@ run chela agent -m "/status" -s e
 like "$out" "continued by a person" "/status says that somebody said so"
 stop_gateway
 
-settings '{ agent = "*"; monthly = 20.0; }'
+settings '{ agent = "*"; monthly = 18.5; }'
 start_gateway
 run chela agent -m "mock: say five" -s f --model far/unknown --approval-timeout 100ms
-like "$status:$err" "^4:.*the monthly limit of agent main is reached: 18\.04 spent of 20.*its price is not known" \
+like "$status:$err" "^4:.*the monthly limit of agent main is reached: 18\.04 spent of 18\.5.*its price is not known" \
     "a model without a price counts as the dearest one, and that is said"
 stop_gateway
 
