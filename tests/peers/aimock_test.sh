@@ -1,7 +1,7 @@
 #!/bin/bash
-# The npm package @copilotkit/aimock as Anthropic, OpenAI and Ollama: two turns, the first with two tool calls in one
-# message, streamed in pieces so small that an emoji is cut between its two surrogate halves. What our client sent is
-# read from aimock's own journal.
+# The npm package @copilotkit/aimock as Anthropic, OpenAI (chat completions and responses), Google and Ollama: two turns,
+# the first with two tool calls in one message, streamed in pieces so small that an emoji is cut between its two surrogate
+# halves. What our client sent is read from aimock's own journal. Then its chaos modes in each of these dialects.
 . "${CHELA_TEST_SRCDIR:-$(dirname "$0")/../..}/tests/lib/tap.sh"
 . "$top/tests/peers/peers.sh"
 
@@ -37,7 +37,7 @@ END_OF_CONFIG
     is "$(journal '[.[].body.stream] | unique')" '[true]' "$1: all of them streamed"
 }
 
-# The calls and their results as the second request and the third carried them. aimock keeps the requests of all three
+# The calls and their results as the second request and the third carried them. aimock keeps the requests of all
 # dialects in one form; of Ollama's results it drops the tool's name, so there the order pairs them.
 pairs_by_id() {
     is "$(journal '.[1].body.messages[-2:] | map(.tool_call_id)')" \
@@ -78,5 +78,60 @@ pairs_by_id "Anthropic"
 conversation "Ollama" "type = \"ollama\"; base_url = \"$mock\"; models = ( { name = \"mock-1\"; } );"
 is "$(journal '[.[].path] | unique')" '["/api/chat"]' "Ollama: by its own chat"
 results "Ollama"
+
+conversation "Responses" "type = \"openai-responses\"; base_url = \"$mock/v1\"; api_key = \"sk-peer\"; models = ( { name = \"mock-1\"; } );"
+is "$(journal '[.[].path] | unique')" '["/v1/responses"]' "Responses: by responses"
+results "Responses"
+pairs_by_id "Responses"
+
+conversation "Google" "type = \"google\"; base_url = \"$mock/v1beta\"; api_key = \"peer\"; models = ( { name = \"mock-1\"; } );"
+like "$(journal '[.[].path] | unique')" '^\["/v1beta/models/mock-1:streamGenerateContent' "Google: by streamGenerateContent"
+results "Google"
+
+# --- chaos -----------------------------------------------------------------------------------------------------------
+
+start_background spare "$build/tests/fakes/mock_model"
+spare=http://127.0.0.1:${ready##*port=}
+
+chaos() { # JSON
+    curl -sf -X POST "$mock/__aimock/chaos" -H 'content-type: application/json' -d "$1" >"$tmp/chaos" || bail "no chaos: $1"
+}
+
+# What a mode does to a turn: who answers, and what the trace says of the failure.
+disturbed() { # NAME MODE CHAOS MESSAGE ANSWER TRACE
+    local run_id
+    chaos "$3"
+    run chela agent -m "$4" -s "$2" --json
+    run_id=$(jq -r .runId <<<"$out")
+    is "$status:$(jq -r '.result.payloads[0].text' <<<"$out")" "0:$5" "$1: $2: the turn ends well" || diag "$err"
+    run chela trace "$run_id"
+    like "$out" "$6" "$1: $2: the trace says what happened"
+    chaos '{}'
+}
+
+storm() { # NAME PROVIDER
+    configure <<END_OF_CONFIG
+providers : { model : { $2 }; spare : { type = "openai"; base_url = "$spare/v1"; api_key = "k"; models = ( { name = "m"; } ); }; };
+models : { retries = 1; cooldown = "1ms"; };
+tools : { files : { enabled = false; }; exec : { enabled = false; }; };
+agents : { main : { model = "model/mock-1"; fallback = [ "spare/m" ]; }; };
+END_OF_CONFIG
+    rm -rf "$CHELA_STATE_DIR"
+    start_gateway
+    disturbed "$1" dropped '{"dropRate":1}' umbrella 'You said: umbrella' 'retry: model/mock-1 .*next: model/mock-1 failed .*spare/m is asked'
+    disturbed "$1" malformed '{"malformedRate":1}' umbrella 'You said: umbrella' 'next: model/mock-1 failed \(protocol: .*spare/m is asked'
+    disturbed "$1" disconnected '{"disconnectRate":1}' umbrella 'You said: umbrella' 'next: model/mock-1 failed \(network: .*spare/m is asked'
+    disturbed "$1" rate-limited '{"rateLimitRate":1}' umbrella 'You said: umbrella' 'next: model/mock-1 failed \(rate_limit: .*spare/m is asked'
+    disturbed "$1" slow '{"latencyMs":700}' umbrella 'No umbrella ☂️ needed 👍🏽' 'model/mock-1 +ok, ([7-9][0-9][0-9] ms|[1-9]\.)'
+    disturbed "$1" cut '{}' 'cut short' 'You said: cut short' 'retry: model/mock-1 .*next: model/mock-1 failed .*spare/m is asked'
+    stop_gateway
+    is "$status" 0 "$1: the gateway ends well after the storm"
+}
+
+storm OpenAI "type = \"openai\"; base_url = \"$mock/v1\"; api_key = \"k\"; models = ( { name = \"mock-1\"; } );"
+storm Anthropic "type = \"anthropic\"; base_url = \"$mock\"; api_key = \"k\"; models = ( { name = \"mock-1\"; } );"
+storm Ollama "type = \"ollama\"; base_url = \"$mock\"; models = ( { name = \"mock-1\"; } );"
+storm Responses "type = \"openai-responses\"; base_url = \"$mock/v1\"; api_key = \"k\"; models = ( { name = \"mock-1\"; } );"
+storm Google "type = \"google\"; base_url = \"$mock/v1beta\"; api_key = \"k\"; models = ( { name = \"mock-1\"; } );"
 
 done_testing
