@@ -373,6 +373,8 @@ static const struct chela_provider provider = {
 
 static const struct chela_iface google = {
     CHELA_IFACE("google", "Gemini models by Google's generateContent", CHELA_CAP_DEFAULT, options),
+    .open = chela_toolsets_instance,
+    .close = chela_toolsets_instance_close,
     .start = start,
     .http = http,
     .done = done,

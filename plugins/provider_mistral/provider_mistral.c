@@ -262,6 +262,8 @@ static const struct chela_provider provider = {
 
 static const struct chela_iface mistral = {
     CHELA_IFACE("mistral", "models of Mistral", CHELA_CAP_DEFAULT, options),
+    .open = chela_toolsets_instance,
+    .close = chela_toolsets_instance_close,
     .start = start,
     .http = http,
     .done = done,

@@ -363,6 +363,8 @@ static const struct chela_provider provider = {
 
 static const struct chela_iface responses = {
     CHELA_IFACE("openai-responses", "OpenAI's Responses API", 0, options),
+    .open = chela_toolsets_instance,
+    .close = chela_toolsets_instance_close,
     .start = start,
     .http = http,
     .done = done,
