@@ -10,4 +10,9 @@ struct event;
 void approval_wait_event(const struct event *e);
 void approval_wait_close(void);
 
+/* methods_plugin_approval.c: the same for clients that know approvals of plugins only. */
+struct json_object;
+void plugin_approval_requested(struct json_object *record);
+void plugin_approval_resolved(struct json_object *payload);
+
 #endif

@@ -12,6 +12,7 @@
 #include "gateway/approval_wait.h"
 #include "gateway/audit.h"
 #include "gateway/connection.h"
+#include "gateway/view.h"
 #include "support/json.h"
 
 static void to_follower(void *arg, struct connection *c)
@@ -43,6 +44,23 @@ static void note_approval(json_object *payload)
     audit_note("approval", chela_json_string(payload, "resolvedBy", NULL), what);
 }
 
+/* In the form of chat.history, so that clients know a message again: one event for each entry. */
+static void session_message(json_object *payload)
+{
+    json_object *entries = view_live_message(payload);
+    for (size_t i = 0; i < chela_json_length(entries); i++) {
+        json_object *o = chela_json_new_object(), *message = chela_json_at(entries, i),
+                    *meta = chela_json_object(message, "__openclaw");
+        chela_json_put(o, "sessionKey", json_object_get(chela_json_get(payload, "sessionKey")));
+        chela_json_put(o, "message", json_object_get(message));
+        chela_json_put(o, "messageId", json_object_get(chela_json_get(meta, "id")));
+        chela_json_put(o, "messageSeq", json_object_get(chela_json_get(payload, "messageSeq")));
+        connection_broadcast("session.message", o, SCOPE_READ, 0);
+        json_object_put(o);
+    }
+    json_object_put(entries);
+}
+
 static void on_event(void *arg, const struct event *e)
 {
     (void)arg;
@@ -56,16 +74,16 @@ static void on_event(void *arg, const struct event *e)
     }
     case EVENT_APPROVAL_REQUESTED:
         connection_broadcast("exec.approval.requested", e->payload, SCOPE_APPROVALS, 0);
+        plugin_approval_requested(e->payload);
         break;
     case EVENT_APPROVAL_RESOLVED:
         connection_broadcast("exec.approval.resolved", e->payload, SCOPE_APPROVALS, 0);
+        plugin_approval_resolved(e->payload);
         approval_wait_event(e);
         note_approval(e->payload);
         break;
     case EVENT_SESSIONS_CHANGED: sessions_changed(e->payload); break;
-    case EVENT_SESSION_MESSAGE:
-        connection_broadcast("session.message", e->payload, SCOPE_READ, 0);
-        break;
+    case EVENT_SESSION_MESSAGE: session_message(e->payload); break;
     }
 }
 

@@ -24,7 +24,7 @@ enum scope {
     SCOPE_PAIRING = 32
 };
 
-enum { CAP_TOOL_EVENTS = 1 };
+enum { CAP_TOOL_EVENTS = 1, CAP_PLUGIN_APPROVALS = 2 /* and no others */ };
 
 enum connection_state { CONNECTION_CHALLENGED, CONNECTION_READY, CONNECTION_CLOSING };
 

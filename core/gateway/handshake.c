@@ -41,6 +41,8 @@ static const char *const event_names[] = {
     "config.changed",
     "exec.approval.requested",
     "exec.approval.resolved",
+    "plugin.approval.requested",
+    "plugin.approval.resolved",
     "device.pair.requested",
     "device.pair.resolved",
 };
@@ -101,6 +103,7 @@ static void remember_client(struct connection *c, json_object *params)
 {
     json_object *client = chela_json_object(params, "client"),
                 *caps = chela_json_array(params, "caps");
+    bool approvals = false;
     c->client_id = xstrdup(chela_json_string(client, "id", NULL));
     c->mode = xstrdup(chela_json_string(client, "mode", NULL));
     c->platform = xstrdup(chela_json_string(client, "platform", NULL));
@@ -111,7 +114,14 @@ static void remember_client(struct connection *c, json_object *params)
         const char *name = chela_json_as_string(chela_json_at(caps, i), NULL);
         if (name && strcmp(name, "tool-events") == 0)
             c->caps |= CAP_TOOL_EVENTS;
+        if (name && strcmp(name, "plugin-approvals") == 0)
+            c->caps |= CAP_PLUGIN_APPROVALS;
+        approvals =
+            approvals ||
+            (name && (strcmp(name, "approvals") == 0 || strcmp(name, "exec-approvals") == 0));
     }
+    if (approvals)
+        c->caps &= ~(uint32_t)CAP_PLUGIN_APPROVALS;
 }
 
 static void put_auth(json_object *hello, const struct connection *c)

@@ -250,7 +250,8 @@ static void history_done(void *owner, const struct error *e)
     }
     chela_json_put_text(o, "sessionKey", h->session);
     const char *id = chela_json_string(h->info, "sessionId", NULL);
-    chela_json_put_text(o, "sessionId", id ? id : h->session);
+    if (id) /* a session without messages has none yet */
+        chela_json_put_text(o, "sessionId", id);
     if (h->info)
         chela_json_put(o, "sessionInfo", json_object_get(h->info));
     agent_runs(h->session, add_in_flight, o);

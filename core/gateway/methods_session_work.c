@@ -268,7 +268,7 @@ static void messages_unsubscribe(struct rpc *rpc, json_object *params)
 const struct method methods_session_work[] = {
     {"sessions.create", SCOPE_WRITE,
      "key:s idempotencyKey:s agentId:s label:s displayName:s model:s thinkingLevel:s message:s "
-     "task:s attachments:a",
+     "task:s attachments:a category:s parentSessionKey:s succeedsParent:b emitCommandHooks:b",
      sessions_create},
     {"sessions.send", SCOPE_WRITE,
      "key:s! agentId:s message:s! thinking:s attachments:a timeoutMs:i idempotencyKey:s",

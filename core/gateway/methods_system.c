@@ -140,19 +140,13 @@ static void logs_tail(struct rpc *rpc, json_object *params)
                               bounded(params, "maxBytes", LOG_BYTES, LOG_BYTES_MOST)));
 }
 
-/* Clients of the protocol ask for these lists at their start; there is nothing in them. */
+/* Clients of the protocol ask for this list at their start; there is nothing in it. */
 static void question_list(struct rpc *rpc, json_object *params)
 {
     json_object *o = chela_json_new_object();
     (void)params;
     chela_json_put_array(o, "questions");
     rpc_answer(rpc, o);
-}
-
-static void plugin_approval_list(struct rpc *rpc, json_object *params)
-{
-    (void)params;
-    rpc_answer(rpc, chela_json_new_array());
 }
 
 const struct method methods_system[] = {
@@ -167,6 +161,5 @@ const struct method methods_system[] = {
     {"tools.catalog", SCOPE_READ, "agentId:s includePlugins:b sessionKey:s", tools_catalog},
     {"logs.tail", SCOPE_ADMIN, "cursor:i limit:i maxBytes:i", logs_tail},
     {"question.list", SCOPE_QUESTIONS, "", question_list},
-    {"plugin.approval.list", SCOPE_APPROVALS, "", plugin_approval_list},
     {NULL, 0, NULL, NULL},
 };

@@ -165,6 +165,26 @@ void view_message(const struct journal_row *row, const char *session, size_t max
     json_object_put(body);
 }
 
+json_object *view_live_message(json_object *payload)
+{
+    json_object *message = chela_json_object(payload, "message"), *list = chela_json_new_array();
+    const char *role = chela_json_string(message, "role", NULL),
+               *session = chela_json_string(payload, "sessionKey", NULL),
+               *run = chela_json_string(chela_json_object(message, "__openclaw"), "runId", NULL);
+    size_t n = 0;
+    json_object *content = chela_json_get(message, "content");
+    const char *body = chela_json_text(content, &n);
+    struct chela_value values[H_AT + 1] = {0};
+    struct journal_row row = {.columns = H_AT + 1, .values = values};
+    values[H_SEQ].i = chela_json_int(payload, "messageSeq", 0);
+    values[H_ROLE].s = chela_s(role && strcmp(role, "toolResult") == 0 ? "tool" : role);
+    values[H_BODY].s = chela_sn(body, n);
+    values[H_RUN].s = chela_s(run);
+    values[H_AT].i = chela_json_int(message, "timestamp", 0);
+    view_message(&row, session, 0, list);
+    return list;
+}
+
 static void add_run(void *arg, const struct agent_run *r)
 {
     chela_json_push(arg, json_object_new_string(r->run));

@@ -14,6 +14,8 @@ struct json_object;
  * each result of a "tool" message. Texts are cut at max_chars (0: not). */
 void view_message(const struct journal_row *row, const char *session, size_t max_chars,
                   struct json_object *list);
+/* A `session.message` of the agent (events.h) as entries of chat.history: array, the caller's. */
+struct json_object *view_live_message(struct json_object *payload);
 /* A session's row (journal_session_get's columns). */
 struct json_object *view_session(const struct journal_row *row);
 /* Columns of a row by position, calm about types. */

@@ -153,6 +153,7 @@ await ask('chela.allowlist.add', { kind: 'weather*' });
 const [allowed] = (await ask('chela.allowlist.list', {})).entries;
 await ask('chela.allowlist.remove', { kind: allowed.kind, source: allowed.source });
 await ask('device.pair.list', {});
+await askInVain('plugin.approval.resolve', { id: 'nothing', decision: 'deny' });
 await askInVain('device.pair.approve', { requestId: 'nobody' });
 await askInVain('device.pair.reject', { requestId: 'nobody' });
 await askInVain('device.pair.remove', { deviceId: 'nobody' });
