@@ -223,6 +223,17 @@ static ssize_t ws_receive(wslay_event_context_ptr ws, uint8_t *p, size_t n, int 
     return -1;
 }
 
+/* One byte is no code (RFC 6455, section 5.5.1); wslay would take it for none at all. */
+static void ws_frame_begins(wslay_event_context_ptr ws,
+                            const struct wslay_event_on_frame_recv_start_arg *f, void *arg)
+{
+    struct server_socket *s = arg;
+    if (f->opcode != WSLAY_CONNECTION_CLOSE || f->payload_length != 1)
+        return;
+    s->code = s->code ? s->code : WSLAY_CODE_PROTOCOL_ERROR;
+    wslay_event_queue_close(ws, WSLAY_CODE_PROTOCOL_ERROR, NULL, 0);
+}
+
 static void ws_message(wslay_event_context_ptr ws, const struct wslay_event_on_msg_recv_arg *m,
                        void *arg)
 {
@@ -312,8 +323,11 @@ struct server_socket *server_socket_new(struct server *server,
                                         const char *extra, size_t extra_size,
                                         struct server_request *r)
 {
-    static const struct wslay_event_callbacks callbacks = {
-        .recv_callback = ws_receive, .send_callback = ws_send, .on_msg_recv_callback = ws_message};
+    static const struct wslay_event_callbacks callbacks = {.recv_callback = ws_receive,
+                                                           .send_callback = ws_send,
+                                                           .on_frame_recv_start_callback =
+                                                               ws_frame_begins,
+                                                           .on_msg_recv_callback = ws_message};
     struct server_socket *s = xcalloc(1, sizeof *s);
     int on = 1;
     s->server = server;

@@ -25,7 +25,7 @@ const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
 ajv.addSchema(schema, 'protocol');
 
 const camel = (name) => name.replace(/(^|[.-])([a-z])/g, (_, dot, letter) => letter.toUpperCase());
-const asked = new Map(); // methods by request id
+let asked = new Map(); // methods by request id, of the connection that is looked at
 let frames = 0, defined = 0, wrong = 0;
 const seen = new Map();
 
@@ -59,7 +59,7 @@ function checkPayload(frame) {
                                 : check(`${camel(method)}Result`, frame.payload, `result of ${method}`);
 }
 
-let seq = 0;
+const connections = new Map(); // number: {asked, seq}
 for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
     const record = JSON.parse(line);
     if (record.error) {
@@ -70,6 +70,9 @@ for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
         continue;
     }
     const frame = JSON.parse(record.text);
+    const connection = connections.get(record.connection) ?? { asked: new Map(), seq: 0 };
+    connections.set(record.connection, connection);
+    asked = connection.asked;
     const kind = { req: 'RequestFrame', res: 'ResponseFrame', event: 'EventFrame' }[frame.type];
     frames += 1;
     if (!kind || (record.from === 'client') !== (frame.type === 'req')) {
@@ -78,13 +81,10 @@ for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
         continue;
     }
     check(kind, frame, 'a frame');
-    if (frame.type === 'event' && frame.event === 'connect.challenge') {
-        seq = 0; // a new connection
-    }
-    if (frame.seq !== undefined && frame.seq !== ++seq) {
+    if (frame.seq !== undefined && frame.seq !== ++connection.seq) {
         wrong += 1;
-        console.log(`event ${frame.event} has seq ${frame.seq}, wanted ${seq}`);
-        seq = frame.seq;
+        console.log(`event ${frame.event} has seq ${frame.seq}, wanted ${connection.seq}`);
+        connection.seq = frame.seq;
     }
     if (frame.type === 'res' && !asked.has(frame.id)) {
         wrong += 1;

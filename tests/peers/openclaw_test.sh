@@ -15,17 +15,20 @@ touch "$tmp/work/first-file.txt" "$tmp/work/second-file.txt"
 start_gateway
 start_relay "$gateway_port"
 
-ask() { # TOKEN TEXT: as a person would who has OpenClaw and its configuration
+openclaw_says() { # TOKEN WORDS...: as a person would who has OpenClaw and its configuration
+    local token=$1
+    shift
     mkdir -p "$tmp/openclaw/home" "$tmp/openclaw/state"
     cat >"$tmp/openclaw/state/openclaw.json" <<END_OF_CONFIG
-{"gateway":{"mode":"local","port":$relay_port,"bind":"loopback","auth":{"mode":"token","token":"$1"}},
+{"gateway":{"mode":"local","port":$relay_port,"bind":"loopback","auth":{"mode":"token","token":"$token"}},
  "plugins":{"enabled":false},"update":{"checkOnStart":false}}
 END_OF_CONFIG
     RUN_TIMEOUT=120 run env -i PATH="${node%/*}:/usr/bin:/bin" HOME="$tmp/openclaw/home" TERM=dumb \
         XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" OPENCLAW_STATE_DIR="$tmp/openclaw/state" OPENCLAW_NO_RESPAWN=1 \
         OPENCLAW_CONFIG_PATH="$tmp/openclaw/state/openclaw.json" \
-        "$openclaw" agent --agent main --message "$2"
+        "$openclaw" "$@"
 }
+ask() { openclaw_says "$1" agent --agent main --message "$2"; } # TOKEN TEXT
 
 ask "$(<"$CHELA_STATE_DIR/gateway.token")" "list the files here"
 is "$status" 0 "openclaw agent ends well" || diag "$err"
@@ -38,6 +41,20 @@ is "$(frames gateway '[.[] | select(.type == "res") | [.ok, .payload.status]]')"
 run chela sessions --json
 like "$out" 'agent:main:main' "the conversation is one of our sessions"
 check_frames "all frames are as OpenClaw publishes them"
+
+token=$(<"$CHELA_STATE_DIR/gateway.token")
+openclaw_says "$token" health --json
+is "$status" 0 "openclaw health" || diag "$err"
+is "$(jq -c '[.ok, .defaultAgentId, .channels.cli.running]' <<<"$out")" '[true,"main",true]' "shows our gateway and its channels"
+openclaw_says "$token" status
+is "$status" 0 "openclaw status" || diag "$err"
+like "$out" "127\.0\.0\.1:$relay_port.*reachable" "reaches it"
+openclaw_says "$token" gateway call sessions.list --json
+is "$(jq -r '.sessions[0].key' <<<"$out")" agent:main:main "openclaw gateway call sessions.list" || diag "$out$err"
+openclaw_says "$token" devices list
+is "$status" 0 "openclaw devices list" || diag "$err"
+is "$(frames gateway '[.[] | select(.ok == false)]')" '[]' "they asked nothing that we had to refuse"
+check_frames "with the frames of health, status, gateway call and devices"
 
 ask wrong-token-0123456789abcdef "hi"
 isnt "$status" 0 "with a wrong token it gets no answer"

@@ -2,7 +2,7 @@
 //
 //   node relay.mjs GATEWAY_PORT FILE
 //
-// Prints "listening on port N". FILE gets a line {"from":"client"|"gateway","text":...} for each text message, and
+// Prints "listening on port N". FILE gets a line {"connection":N,"from":"client"|"gateway","text":...} for each text message, and
 // {"from":...,"close":CODE}. What is no WebSocket passes without a note.
 import net from 'node:net';
 import { appendFileSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ writeFileSync(file, '');
 const note = (record) => appendFileSync(file, `${JSON.stringify(record)}\n`);
 
 // Reads the frames of one direction (RFC 6455, section 5.2), after the HTTP head.
-function reader(from) {
+function reader(connection, from) {
     let bytes = Buffer.alloc(0);
     let head = true;
     let text = [];
@@ -46,13 +46,13 @@ function reader(from) {
             data[i] ^= bytes[at + (i & 3)];
         }
         if ((bytes[0] & 0x70) !== 0) {
-            note({ from, error: 'a reserved bit is set' });
+            note({ connection, from, error: 'a reserved bit is set' });
         } else if (opcode === 8) {
-            note({ from, close: length >= 2 ? data.readUInt16BE(0) : 1005 });
+            note({ connection, from, close: length >= 2 ? data.readUInt16BE(0) : 1005 });
         } else if (opcode < 2) {
             text.push(data);
             if ((bytes[0] & 128) !== 0) {
-                note({ from, text: new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(text)) });
+                note({ connection, from, text: new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(text)) });
                 text = [];
             }
         }
@@ -78,10 +78,12 @@ function reader(from) {
     };
 }
 
+let connections = 0;
 const server = net.createServer((client) => {
+    const connection = ++connections;
     const gateway = net.connect(Number(port), '127.0.0.1');
     const pass = (from, to, name) => {
-        const read = reader(name);
+        const read = reader(connection, name);
         from.on('data', (piece) => {
             read(piece);
             to.write(piece);
