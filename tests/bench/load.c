@@ -10,6 +10,8 @@
  *       likewise, but one message at a time, each to the next session
  *   load PORT inject SESSION COUNT
  *       puts COUNT messages into a session's history
+ *   load PORT search FILE
+ *       searches the notes for each line of FILE, one after the other
  *   load PORT idle COUNT
  *       connects, says so, waits for the end of stdin
  */
@@ -402,6 +404,44 @@ static void run_inject(unsigned short port, const char *session, unsigned count)
     printf("messages=%u\n", count);
 }
 
+/* ---- searches ---- */
+
+static void searched(struct link *l, const char *text, size_t n)
+{
+    (void)l;
+    if (!has(text, n > 64 ? 64 : n, "\"type\":\"res\""))
+        return;
+    load.acknowledged++;
+    load.answers += has(text, n, "\"score\"");
+    if (has(text, n, "\"ok\":false")) {
+        fprintf(stderr, "load: %.*s\n", (int)(n > 600 ? 600 : n), text);
+        exit(1);
+    }
+}
+
+static void run_search(unsigned short port, const char *file)
+{
+    struct link l;
+    char line[400];
+    FILE *f = fopen(file, "re");
+    if (!f)
+        die(file);
+    link_open(&l, port);
+    int epoll = watch(&l);
+    for (unsigned i = 0; fgets(line, sizeof line, f); i++) {
+        uint64_t begin_us = now_us();
+        add_request("{\"type\":\"req\",\"id\":\"s%u\",\"method\":\"memory.search\",\"params\":{"
+                    "\"query\":\"%.*s\"}}",
+                    i, (int)strcspn(line, "\n"), line);
+        while (load.acknowledged <= i)
+            pump(epoll, &l, searched);
+        note(&load.final, now_us() - begin_us);
+    }
+    fclose(f);
+    printf("searches=%u with_hits=%u p50=%u p90=%u p99=%u\n", load.acknowledged, load.answers,
+           share(&load.final, 50), share(&load.final, 90), share(&load.final, 99));
+}
+
 static void run_idle(unsigned short port, unsigned count)
 {
     struct link *links = calloc(count, sizeof *links);
@@ -423,7 +463,7 @@ int main(int argc, char **argv)
 {
     if (argc < 4) {
         fputs("usage: load PORT turns|chain SESSIONS MS PREFIX [MOST] | inject SESSION COUNT | "
-              "idle COUNT\n",
+              "search FILE | idle COUNT\n",
               stderr);
         return 2;
     }
@@ -437,6 +477,8 @@ int main(int argc, char **argv)
         run_turns(port, first, (unsigned)strtoul(argv[4], NULL, 10));
     } else if (strcmp(argv[2], "inject") == 0 && argc >= 5) {
         run_inject(port, argv[3], (unsigned)strtoul(argv[4], NULL, 10));
+    } else if (strcmp(argv[2], "search") == 0) {
+        run_search(port, argv[3]);
     } else if (strcmp(argv[2], "idle") == 0) {
         run_idle(port, first);
     } else {

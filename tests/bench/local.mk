@@ -29,3 +29,11 @@ tests_bench_empty_SOURCES = tests/bench/empty.c
 tests_bench_empty_LDFLAGS = -Wl,--no-as-needed
 tests_bench_empty_LDADD = $(UV_LIBS) $(MICROHTTPD_LIBS) $(WSLAY_LIBS) $(CURL_LIBS) $(CRYPTO_LIBS) $(JSONC_LIBS) \
 	$(CONFIG_LIBS) $(MD4C_LIBS) $(PCRE2_LIBS) $(LTDL_LIBS)
+
+# beside SQLite alone, with the store's own tokenizer
+if PLUGIN_store_sqlite
+EXTRA_PROGRAMS += tests/bench/fts
+endif
+tests_bench_fts_SOURCES = tests/bench/fts.c $(plugins_store_sqlite_la_SOURCES)
+tests_bench_fts_CPPFLAGS = $(PLUGIN_CPPFLAGS) $(SQLITE_CFLAGS) $(CRYPTO_CFLAGS)
+tests_bench_fts_LDADD = $(PLUGIN_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS) -lpthread
