@@ -285,6 +285,10 @@ static void prompt(struct chela_inst *in, const struct chela_prompt *p)
     }
     if (!m->running && in->host->local->ticks_ms(in) - m->scanned_ms > FRESH_MS)
         index_refresh(m, NULL, NULL);
+    if (json_object_object_length(m->known) == 0) {
+        chela_end(in, p->h.call, CHELA_OK, "");
+        return;
+    }
     struct asked *a =
         ask(p->h.call, p->workspace.s, p->text.s, (size_t)chela_option_number(in, "auto_results"));
     a->any = true;

@@ -5,16 +5,17 @@
  */
 #include "html.h"
 
-#include <libxml/HTMLparser.h>
-#include <libxml/uri.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "xml.h"
+
 enum { DEPTH_MOST = 200, LISTS_MOST = 12 };
 
 struct page {
+    const struct xml *xml;
     FILE *out;
     const char *base;
     bool markdown;
@@ -104,13 +105,16 @@ char *html_link(const char *base, const char *href)
     if (!href || !*href || *href == '#' || strncasecmp(href, "javascript:", 11) == 0 ||
         strncasecmp(href, "data:", 5) == 0)
         return NULL;
-    xmlChar *uri = xmlBuildURI((const xmlChar *)href, (const xmlChar *)base);
+    const struct xml *xml = xml_open();
+    if (!xml)
+        return NULL;
+    xmlChar *uri = xml->build_uri((const xmlChar *)href, (const xmlChar *)base);
     char *result = NULL;
     if (uri && (strncasecmp((char *)uri, "http://", 7) == 0 ||
                 strncasecmp((char *)uri, "https://", 8) == 0 ||
                 strncasecmp((char *)uri, "mailto:", 7) == 0))
         result = strdup((char *)uri);
-    xmlFree(uri);
+    xml->release(uri);
     return result;
 }
 
@@ -118,17 +122,17 @@ char *html_link(const char *base, const char *href)
 
 static void children(struct page *p, xmlNode *n, unsigned depth);
 
-static char *attribute(xmlNode *n, const char *name)
+static char *attribute(const struct page *p, xmlNode *n, const char *name)
 {
-    xmlChar *value = xmlGetProp(n, (const xmlChar *)name);
+    xmlChar *value = p->xml->get_prop(n, (const xmlChar *)name);
     char *copy = value ? strdup((char *)value) : NULL;
-    xmlFree(value);
+    p->xml->release(value);
     return copy;
 }
 
 static void link_element(struct page *p, xmlNode *n, unsigned depth)
 {
-    char *href = attribute(n, "href"), *url = p->markdown ? html_link(p->base, href) : NULL;
+    char *href = attribute(p, n, "href"), *url = p->markdown ? html_link(p->base, href) : NULL;
     if (url)
         put(p, "[");
     children(p, n, depth);
@@ -142,7 +146,7 @@ static void link_element(struct page *p, xmlNode *n, unsigned depth)
 
 static void image(struct page *p, xmlNode *n)
 {
-    char *alt = attribute(n, "alt");
+    char *alt = attribute(p, n, "alt");
     if (alt && *alt) {
         put(p, "[image: ");
         put_text(p, alt);
@@ -356,16 +360,19 @@ char *html_render(const char *html, size_t n, const char *charset, const char *b
 {
     char *text = NULL;
     size_t length = 0;
-    struct page p = {.base = base, .markdown = markdown};
+    struct page p = {.xml = xml_open(), .base = base, .markdown = markdown};
     p.out = open_memstream(&text, &length);
-    htmlDocPtr doc = n <= INT32_MAX ? htmlReadMemory(html, (int)n, base, charset,
-                                                     HTML_PARSE_RECOVER | HTML_PARSE_NOERROR |
-                                                         HTML_PARSE_NOWARNING | HTML_PARSE_NONET |
-                                                         HTML_PARSE_COMPACT)
-                                    : NULL;
     if (!p.out)
         abort();
-    xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
+    if (!p.xml)
+        fputs("[libxml2 is not installed: the page can't be read]", p.out);
+    htmlDocPtr doc =
+        p.xml && n <= INT32_MAX
+            ? p.xml->read_memory(html, (int)n, base, charset,
+                                 HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
+                                     HTML_PARSE_NONET | HTML_PARSE_COMPACT)
+            : NULL;
+    xmlNode *root = doc ? p.xml->root(doc) : NULL;
     if (root) {
         put_title(&p, root);
         element(&p, root, 0);
@@ -373,7 +380,7 @@ char *html_render(const char *html, size_t n, const char *charset, const char *b
     fputc('\n', p.out);
     fclose(p.out);
     if (doc)
-        xmlFreeDoc(doc);
+        p.xml->free_doc(doc);
     *ret_cut = length > most;
     if (length > most) {
         while (most && ((unsigned char)text[most] & 0xc0) == 0x80)

@@ -79,3 +79,9 @@ check_PROGRAMS += tests/fakes/fault_model
 tests_fakes_fault_model_SOURCES = tests/fakes/fault_model.c tests/fakes/mock_answer.c tests/fakes/mock_answer.h \
 	tests/fakes/mock_http.c tests/fakes/mock_http.h
 tests_fakes_fault_model_LDADD = sdk/support/libsupport.la $(JSONC_LIBS)
+
+# Web pages and search services for tests.
+check_PROGRAMS += tests/fakes/fake_web
+tests_fakes_fake_web_SOURCES = tests/fakes/fake_web.c tests/fakes/mock_answer.c tests/fakes/mock_answer.h \
+	tests/fakes/mock_http.c tests/fakes/mock_http.h
+tests_fakes_fake_web_LDADD = sdk/support/libsupport.la $(JSONC_LIBS)

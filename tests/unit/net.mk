@@ -36,3 +36,6 @@ EXTRA_tests_unit_net_group_test_DEPENDENCIES = chela-supervise
 check_PROGRAMS += tests/fakes/bad_server
 tests_fakes_bad_server_SOURCES = tests/fakes/bad_server.c
 tests_fakes_bad_server_LDADD =
+unit_tests += tests/unit/net_guard_test
+tests_unit_net_guard_test_SOURCES = tests/unit/net_guard_test.c tests/unit/net_http_kit.h tests/unit/net_fake.h
+tests_unit_net_guard_test_LDADD = $(net_test_libs)
