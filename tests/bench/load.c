@@ -5,7 +5,9 @@
  * code.
  *
  *   load PORT turns SESSIONS MILLISECONDS PREFIX [MOST]
- *       each session sends its next message when the last one is answered; MOST messages at most
+ *       each session sends its next message when the last one is answered; MOST messages at most.
+ *       LOAD_TEXT in the environment: what the messages say, as inside a JSON string, behind a
+ *       number; pieces of an answer that are stamps (mock_model --pace) are timed one by one.
  *   load PORT chain SESSIONS MILLISECONDS PREFIX [MOST]
  *       likewise, but one message at a time, each to the next session
  *   load PORT inject SESSION COUNT
@@ -56,7 +58,8 @@ static struct {
     unsigned session_count, number, under_way, most, errors, acknowledged, answers;
     bool chain;
     uint64_t end_us;
-    struct latencies first, final;
+    struct latencies first, final, piece;
+    const char *text;
     struct buffer out;
 } load;
 
@@ -279,9 +282,10 @@ static void begin(unsigned i)
     *s = (struct session){.sent_us = now_us(), .under_way = true};
     load.under_way++;
     add_request("{\"type\":\"req\",\"id\":\"m%u\",\"method\":\"chat.send\",\"params\":{"
-                "\"sessionKey\":\"agent:main:%s-%u\",\"message\":\"a message of the bench\","
+                "\"sessionKey\":\"agent:main:%s-%u\",\"message\":\"%u %s\","
                 "\"idempotencyKey\":\"%s-%u-%llu\"}}",
-                number, load.prefix, i, load.prefix, i, (unsigned long long)s->sent_us);
+                number, load.prefix, i, number, load.text, load.prefix, i,
+                (unsigned long long)s->sent_us);
 }
 
 static void ended(unsigned i, bool well)
@@ -296,6 +300,17 @@ static void ended(unsigned i, bool well)
         note(&load.final, us);
     }
     begin(load.chain ? load.number % load.session_count : i);
+}
+
+/* The pieces in a delta that say when they were sent. */
+static void on_stamps(const char *text, size_t n)
+{
+    const char *at = memmem(text, n, "\"deltaText\":\"", 13), *end = text + n;
+    while (at && (at = memchr(at, '@', (size_t)(end - at)))) {
+        uint64_t sent = strtoull(++at, NULL, 10);
+        if (sent > 0)
+            note(&load.piece, now_us() - sent);
+    }
 }
 
 static void on_chat(const char *text, size_t n)
@@ -313,6 +328,7 @@ static void on_chat(const char *text, size_t n)
         if (!s->delta_seen)
             note(&load.first, now_us() - s->sent_us);
         s->delta_seen = true;
+        on_stamps(text, n);
     } else if (has(text, n, "\"state\":\"final\"")) {
         ended(i, true);
     } else if (has(text, n, "\"state\":\"error\"") || has(text, n, "\"state\":\"aborted\"")) {
@@ -368,9 +384,11 @@ static void run_turns(unsigned short port, unsigned sessions, unsigned ms)
     while (load.under_way)
         pump(epoll, &l, turn_message);
     double seconds = (double)(now_us() - start) / 1e6;
-    printf("turns=%u errors=%u rate=%.1f first_p50=%u first_p99=%u final_p50=%u final_p99=%u\n",
+    printf("turns=%u errors=%u rate=%.1f first_p50=%u first_p99=%u final_p50=%u final_p99=%u "
+           "pieces=%zu piece_p50=%u piece_p99=%u\n",
            load.answers, load.errors, load.answers / seconds, share(&load.first, 50),
-           share(&load.first, 99), share(&load.final, 50), share(&load.final, 99));
+           share(&load.first, 99), share(&load.final, 50), share(&load.final, 99), load.piece.count,
+           share(&load.piece, 50), share(&load.piece, 99));
 }
 
 /* ---- history ---- */
@@ -473,6 +491,7 @@ int main(int argc, char **argv)
     if ((load.chain || strcmp(argv[2], "turns") == 0) && argc >= 6 && first > 0 &&
         first <= SESSIONS_MOST) {
         load.prefix = argv[5];
+        load.text = getenv("LOAD_TEXT") ? getenv("LOAD_TEXT") : "a message of the bench";
         load.most = argc > 6 ? (unsigned)strtoul(argv[6], NULL, 10) : UINT32_MAX;
         run_turns(port, first, (unsigned)strtoul(argv[4], NULL, 10));
     } else if (strcmp(argv[2], "inject") == 0 && argc >= 5) {

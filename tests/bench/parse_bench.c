@@ -62,15 +62,28 @@ static const struct form forms[] = {
      "{\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"created\":1769088720,\"model\":"
      "\"mistral-small-latest\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" and then\"},"
      "\"finish_reason\":null,\"logprobs\":null}]}",
-     NULL, NULL, NULL},
+     NULL,
+     "{\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"created\":1769088720,\"model\":"
+     "\"mistral-small-latest\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"id\":"
+     "\"abcdefghi\",\"index\":0,\"function\":{\"name\":\"get_weather\",\"arguments\":"
+     "\"{\\\"city\\\":\\\"Bern\\\"}\"}}]},\"finish_reason\":null}]}",
+     NULL},
     {"provider_ollama",
      "{\"model\":\"llama3.2\",\"created_at\":\"2026-01-01T00:00:00Z\",\"message\":{\"role\":"
      "\"assistant\",\"content\":\" and then\"},\"done\":false}",
-     NULL, NULL, NULL},
+     NULL,
+     "{\"model\":\"llama3.2\",\"created_at\":\"2026-01-01T00:00:00Z\",\"message\":{\"role\":"
+     "\"assistant\",\"content\":\"\",\"tool_calls\":[{\"function\":{\"name\":\"get_weather\","
+     "\"arguments\":{\"city\":\"Bern\"}}}]},\"done\":false}",
+     NULL},
     {"provider_llama_cpp",
      "{\"index\":0,\"content\":\" and then\",\"tokens\":[126],\"stop\":false,\"id_slot\":-1,"
      "\"tokens_predicted\":1,\"tokens_evaluated\":7}",
-     NULL, NULL, "{\"prompt\":\"hello\"}"},
+     NULL,
+     "{\"index\":0,\"content\":\"<tool_call>{\\\"name\\\": \\\"get_weather\\\", \\\"arguments"
+     "\\\": {\\\"city\\\": \\\"Bern\\\"}}</tool_call>\",\"tokens\":[126],\"stop\":false,"
+     "\"id_slot\":-1,\"tokens_predicted\":1,\"tokens_evaluated\":7}",
+     "{\"prompt\":\"hello\"}"},
 };
 
 /* ---- an empty host ---- */

@@ -3,11 +3,13 @@
  * Ollama's chat, on a port that the kernel chooses. What it answers is asked for by the person's
  * last message, so a test reads as one conversation; only the JSON wrapper is Chela's.
  *
- *   mock_model [--port N] [--log FILE] [--fixed CHUNKS] [--api-key KEY] [--scripts yes|no]
+ *   mock_model [--port N] [--log FILE] [--fixed CHUNKS [--pace US]] [--api-key KEY] [--scripts
+ * yes|no]
  *
  * Prints "ready port=N" on file descriptor 3 (else on standard output). --log: each request as a
  * line {"path","headers":{}, "body"}. --fixed: no request is read closer, each answer is CHUNKS
- * pieces of text; for the bench.
+ * pieces of text; for the bench. --pace: so many microseconds between them, and each is "@" and the
+ * time at which it was sent (CLOCK_MONOTONIC, microseconds).
  *
  * The last user message, as a line "mock: WORDS" (several lines are several rounds: the line is
  * chosen by how many assistant messages follow the user's message): say TEXT streams TEXT think
@@ -26,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "support/json.h"
 #include "tests/fakes/mock_answer.h"
@@ -34,6 +37,7 @@
 
 static struct {
     int fixed;
+    long pace;
     bool deaf; /* to scripts */
     FILE *log;
     const char *key;
@@ -218,12 +222,24 @@ static bool answer_body(struct answer *a, json_object *body)
     return true;
 }
 
+static void next_stamp(char *out, size_t size)
+{
+    struct timespec t = {0, mock.pace * 1000};
+    nanosleep(&t, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    snprintf(out, size, "@%lld ", (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000);
+}
+
 static void answer_fixed(struct answer *a)
 {
     answer_begin(a);
     answer_block_start(a, "{\"type\":\"text\",\"text\":\"\"}");
-    for (int i = 0; i < mock.fixed; i++)
-        answer_piece(a, "word ", false);
+    for (int i = 0; i < mock.fixed; i++) {
+        char piece[32] = "word ";
+        if (mock.pace)
+            next_stamp(piece, sizeof piece);
+        answer_piece(a, piece, false);
+    }
     answer_block_stop(a);
     answer_finish(a, false);
 }
@@ -315,6 +331,8 @@ int main(int argc, char **argv)
             port = (unsigned short)strtoul(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--fixed") == 0)
             mock.fixed = (int)strtol(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--pace") == 0)
+            mock.pace = strtol(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--log") == 0)
             mock.log = fopen(argv[i + 1], "we");
         else if (strcmp(argv[i], "--scripts") == 0)

@@ -70,5 +70,7 @@ start_gateway
 run chela agent -m 'Once upon a time' -s forced
 like "$(wait_for_line "$tmp/front.log" 'by a schema')" '^completed [0-9]+ pieces, (limit|eos), by a schema' "native: the engine wrote by the schema"
 unlike "$out" '"calls"' "native: and what it wrote is read as an answer or a call, not shown as JSON"
+stop_gateway
+is "$status" 0 "native: the gateway ends well" || diag "$(tail -n 20 "$tmp/gateway.log")"
 
 done_testing
