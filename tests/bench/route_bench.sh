@@ -22,7 +22,7 @@ echo "machine: $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 
 # Pieces of one answer share a frame each 75 ms (core/agent/stream.c); the one that opens a frame goes out at once. Answers
 # of one piece show how long that takes, answers of a hundred, sent every 3 ms, how long a piece waits on the average.
 forward() { # NAME FORM PORT
-    local url=http://127.0.0.1:$3 line sessions
+    local url=http://127.0.0.1:$3 line
     [ "$2" = openai ] && url=$url/v1
     configure <<END
 logging : { level = "warn"; };
