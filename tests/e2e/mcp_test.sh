@@ -7,13 +7,14 @@ mock_port=${ready##*port=}
 configure <<END
 providers : { model : { type = "openai"; base_url = "http://127.0.0.1:$mock_port/v1"; }; };
 agents : { main : { model = "model/mock-1"; }; };
+models : { classifier = "model/mock-1"; };
 tools : { security = "full"; mcp : { type = "mcp"; servers = (
     { name = "fake"; command = "$build/tests/fakes/fake_mcp"; args = ["$tmp/diary"];
       env = ( { name = "GIVEN"; value = "given"; } ); roots = [ "$tmp/work" ]; request_timeout = "20s"; },
     { name = "gone"; command = "/nonexistent/program"; } ); }; };
 END
 start_gateway
-wait_for_line "$tmp/gateway.log" 'fake has 10 tools' >/dev/null
+wait_for_line "$tmp/gateway.log" 'fake has 12 tools' >/dev/null
 is "$(grep -c '^start' "$tmp/diary")" 1 "one process, although the list changed before the greeting"
 like "$(wait_for_line "$tmp/diary" '^roots')" '"id":0.*file://.*/work' "a request with id 0 before the greeting is answered"
 
@@ -22,7 +23,7 @@ is "$(jq -c '[.servers[] | [.name, .state, .version]]' <<<"$out")" '[["fake","re
     "an older version is agreed on; a program that is not there is tried again"
 run chela mcp probe fake --json
 is "$(jq -c '[.toolList[].name]' <<<"$out")" \
-    '["fake__hang","fake__held","fake__release","fake__env","fake__ask","fake__crash","fake__progress","fake__grow","fake__change","fake__stray"]' "both pages of tools"
+    '["fake__hang","fake__held","fake__release","fake__env","fake__ask","fake__crash","fake__progress","fake__grow","fake__change","fake__stray","fake__sample","fake__log"]' "both pages of tools"
 
 "$build/chela" mcp call fake held >"$tmp/first" 2>&1 &
 first=$!
@@ -56,6 +57,26 @@ run chela mcp answer q2 accept
 wait $asked
 is "$(cat "$tmp/asked")" red "what is left out takes the form's default"
 
+"$build/chela" mcp call fake sample >"$tmp/asked" 2>&1 &
+asked=$!
+wait_for_line "$tmp/gateway.log" 'asks \(q3\).*wants to ask a model' >/dev/null
+run chela mcp answer q3 accept
+wait $asked
+is "$(cat "$tmp/asked")" "the model says so" "sampling: a model answers for the server, once a person has said yes"
+"$build/chela" mcp call fake sample >"$tmp/asked" 2>&1 &
+asked=$!
+wait_for_line "$tmp/gateway.log" 'asks \(q4\)' >/dev/null
+run chela mcp answer q4 decline
+wait $asked
+is "$(cat "$tmp/asked")" refused "and doesn't after a no"
+
+run chela mcp call fake log
+like "$(grep 'nearly full' "$tmp/gateway.log")" 'warn .*fake/part: the disk is nearly full' "what a server logs is in the log, with its level"
+like "$(cat "$tmp/diary")" 'level .*"level":"info"' "it was told what to log"
+run chela agent -m '/fake__greet Ada'
+is "$status" 0 "a prompt of a server is a command"
+like "$(wait_for_line "$tmp/requests" 'Please greet Ada')" 'Please greet Ada' "and what it says goes to the model"
+
 turn 'mock: tool fake__crash {}'
 is "$status" 0 "a server that crashes in a call does not end the turn"
 like "$(tail -n 1 "$tmp/requests" | jq -r '.body.messages[-1].content')" 'signal 6' "the model is told"
@@ -71,7 +92,7 @@ mock: tool fake__grown {}
 mock: say done'
 is "$status $out" "0 done" "a list that changes in the middle of a turn"
 is "$(offered $((before + 1))) $(offered $((before + 2)))" '[] []' "leaves the turn's tools as they were"
-wait_for_line "$tmp/gateway.log" 'fake has 11 tools' >/dev/null
+wait_for_line "$tmp/gateway.log" 'fake has 13 tools' >/dev/null
 before=$(wc -l <"$tmp/requests")
 turn 'mock: tool fake__grown {}'
 is "$(offered $((before + 1)))" '["fake__grown"]' "the next turn has the new one"

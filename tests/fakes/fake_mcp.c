@@ -56,8 +56,10 @@ static void put_tools(char *json, size_t room, const char *const *names, const c
 static void list(const char *id)
 {
     static const char *const first[] = {"hang", "held", "release", "env", NULL};
-    const char *second[] = {
-        "ask", "crash", "progress", "grow", "change", "stray", grown ? "grown" : NULL, NULL};
+    const char *second[] = {"ask",    "crash",  "progress",
+                            "grow",   "change", "stray",
+                            "sample", "log",    grown ? "grown" : NULL,
+                            NULL};
     char json[2000];
     if (strstr(line, "\"cursor\":\"page2\""))
         put_tools(json, sizeof json, second, "");
@@ -117,6 +119,15 @@ static void call(const char *id)
         say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{"
             "\"uri\":\"mem://a\"}}");
         text(id, "changed");
+    } else if (strstr(line, "\"name\":\"sample\"")) {
+        snprintf(held, sizeof held, "%s", id);
+        say("{\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"sampling/createMessage\",\"params\":{"
+            "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":"
+            "\"mock: say the model says so\"}}],\"maxTokens\":20}}");
+    } else if (strstr(line, "\"name\":\"log\"")) {
+        say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":"
+            "\"warning\",\"logger\":\"part\",\"data\":\"the disk is nearly full\"}}");
+        text(id, "logged");
     } else if (strstr(line, "\"name\":\"stray\"")) {
         leave_stray();
         text(id, "left");
@@ -142,12 +153,24 @@ int main(int argc, char **argv)
         if (strstr(line, "\"method\":\"initialize\"")) {
             say("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"roots/list\"}");
             result(id, "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{},"
-                       "\"resources\":{\"subscribe\":true}},"
+                       "\"resources\":{\"subscribe\":true},\"prompts\":{},\"logging\":{}},"
                        "\"serverInfo\":{\"name\":\"fake\",\"version\":\"1\"}}");
         } else if (strstr(line, "\"method\":\"tools/list\"")) {
             list(id);
         } else if (strstr(line, "\"method\":\"tools/call\"")) {
             call(id);
+        } else if (strstr(line, "\"method\":\"prompts/list\"")) {
+            result(id,
+                   "{\"prompts\":[{\"name\":\"Greet\",\"description\":\"greets\",\"arguments\":[{"
+                   "\"name\":\"name\",\"required\":true}]}]}");
+        } else if (strstr(line, "\"method\":\"prompts/get\"")) {
+            result(id, strstr(line, "\"name\":\"Ada\"")
+                           ? "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\","
+                             "\"text\":\"Please greet Ada.\"}}]}"
+                           : "{\"messages\":[]}");
+        } else if (strstr(line, "\"method\":\"logging/setLevel\"")) {
+            fprintf(diary, "level %s", line);
+            result(id, "{}");
         } else if (strstr(line, "\"method\":\"resources/list\"")) {
             result(id, "{\"resources\":[{\"uri\":\"mem://a\",\"name\":\"a\"}]}");
         } else if (strstr(line, "\"method\":\"resources/read\"")) {
@@ -159,6 +182,10 @@ int main(int argc, char **argv)
             fprintf(diary, "cancelled\n");
         } else if (strstr(line, "\"id\":0") && strstr(line, "\"roots\":")) {
             fprintf(diary, "roots %s", line);
+        } else if (strstr(line, "\"id\":\"s1\"")) {
+            text(held, strstr(line, "\"error\"")           ? "refused"
+                       : strstr(line, "the model says so") ? "the model says so"
+                                                           : "something else");
         } else if (strstr(line, "\"id\":\"e1\"")) {
             text(held, strstr(line, "\"colour\":\"blue\"")  ? "blue"
                        : strstr(line, "\"colour\":\"red\"") ? "red"
