@@ -24,7 +24,7 @@ struct find {
     struct memory *m;
     char *workspace, *words, *error;
     size_t limit, n;
-    bool any;
+    bool any, automatic;
     unsigned left; /* lists that are awaited */
     struct hit *hits;
     find_fn *fn;
@@ -102,14 +102,24 @@ static struct hit *hit_of(struct find *f, const char *path, const char *part)
     return h;
 }
 
+/* MEMORY.md is told anyway, so a question need not find it. */
+static bool is_wanted(struct find *f, const char *path)
+{
+    size_t n = strlen(f->workspace);
+    return index_visible(f->m, path, f->workspace) &&
+           !(f->automatic && strncmp(path, f->workspace, n) == 0 &&
+             strcmp(path + n, "/MEMORY.md") == 0);
+}
+
 static void row(struct memory *m, void *owner, const struct chela_rows *r)
 {
     struct find *f = owner;
+    (void)m;
     for (uint64_t i = 0; i + 4 < r->values.n; i += 5) {
         const struct chela_value *v = &r->values.v[i];
         char *path = notes_need(strndup(v[0].s.s, (size_t)v[0].s.n)),
              *part = notes_need(strndup(v[1].s.s, (size_t)v[1].s.n));
-        struct hit *h = index_visible(m, path, f->workspace) ? hit_of(f, path, part) : NULL;
+        struct hit *h = is_wanted(f, path) ? hit_of(f, path, part) : NULL;
         if (h && !h->text) {
             h->text = notes_need(strndup(v[4].s.s, (size_t)v[4].s.n));
             h->rank = v[3].d;
@@ -241,7 +251,7 @@ static void alike_found(struct memory *m, void *owner, const struct alike *v, si
     struct find *f = owner;
     double least = (double)chela_option_number(m->in, "similarity") / 100;
     for (size_t i = 0; i < n; i++)
-        if (v[i].likeness >= least)
+        if (v[i].likeness >= least && is_wanted(f, v[i].document))
             hit_of(f, v[i].document, v[i].part)->likeness = v[i].likeness;
     list_done(f);
 }
@@ -254,7 +264,7 @@ void find_notes(struct memory *m, const char *workspace, const char *words, size
     f->workspace = notes_need(strdup(workspace));
     f->words = clean(words);
     f->limit = limit;
-    f->any = any;
+    f->any = f->automatic = any;
     f->fn = fn;
     f->owner = owner;
     f->left = 1;
