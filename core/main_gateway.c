@@ -26,6 +26,7 @@
 #include "gateway/health.h"
 #include "host/call.h"
 #include "host/doctor.h"
+#include "host/doctor_security.h"
 #include "host/host_table.h"
 #include "host/instance.h"
 #include "host/isolate.h"
@@ -48,7 +49,7 @@ enum action { RUN, CHECK, SHOW, DOCTOR, PATHS, TRUST, DISTRUST };
 
 static struct {
     enum action action;
-    bool json, verbose;
+    bool json, verbose, security;
     const char *config, *folder;
     int ready_fd;
     struct settings_sources sources;
@@ -401,7 +402,7 @@ static int show(const struct settings *s)
 
 static int doctor(const struct settings *s, const struct buf *errors)
 {
-    json_object *report = doctor_report(s);
+    json_object *report = daemon_state.security ? doctor_security(s) : doctor_report(s);
     if (errors->n)
         print_errors(errors);
     if (daemon_state.json) {
@@ -437,7 +438,8 @@ static int without_settings(void)
 static int usage(int status)
 {
     fputs("usage: chelad [--config FILE] [--port N] [--bind ADDRESS] [--verbose] [--ready-fd N]\n"
-          "       chelad --check | --config-show [--json] | --doctor [--json] | --version\n"
+          "       chelad --check | --config-show [--json] | --doctor [--security] [--json] | "
+          "--version\n"
           "       chelad --config-path | --trust FOLDER | --distrust FOLDER\n",
           status ? stderr : stdout);
     return status;
@@ -451,6 +453,7 @@ static int read_arguments(int argc, char **argv)
         OPT_SHOW,
         OPT_JSON,
         OPT_DOCTOR,
+        OPT_SECURITY,
         OPT_PATHS,
         OPT_TRUST,
         OPT_DISTRUST,
@@ -466,6 +469,7 @@ static int read_arguments(int argc, char **argv)
         {"config-show", no_argument, NULL, OPT_SHOW},
         {"json", no_argument, NULL, OPT_JSON},
         {"doctor", no_argument, NULL, OPT_DOCTOR},
+        {"security", no_argument, NULL, OPT_SECURITY},
         {"ready-fd", required_argument, NULL, OPT_READY},
         {"port", required_argument, NULL, OPT_PORT},
         {"bind", required_argument, NULL, OPT_BIND},
@@ -484,6 +488,7 @@ static int read_arguments(int argc, char **argv)
         case OPT_CHECK: daemon_state.action = CHECK; break;
         case OPT_SHOW: daemon_state.action = SHOW; break;
         case OPT_DOCTOR: daemon_state.action = DOCTOR; break;
+        case OPT_SECURITY: daemon_state.security = true; break;
         case OPT_PATHS: daemon_state.action = PATHS; break;
         case OPT_TRUST:
         case OPT_DISTRUST:

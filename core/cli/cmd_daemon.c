@@ -95,10 +95,17 @@ int cmd_gateway(int argc, char **argv)
 int cmd_doctor(int argc, char **argv)
 {
     struct common common = {0};
-    static const struct command_line line = {
-        .synopsis = "doctor [OPTION...]",
+    bool security = false;
+    const struct option_row rows[] = {
+        {'\0', "security", NULL, "what lets others in, or a model do more than it should",
+         &security, NULL},
+        {0},
+    };
+    const struct command_line line = {
+        .synopsis = "doctor [--security]",
         .summary =
             "Looks for what is wrong: configuration, plugins, folders, rights. Needs no gateway.",
+        .rows = rows,
         .local = true,
     };
     char **arguments;
@@ -108,6 +115,8 @@ int cmd_doctor(int argc, char **argv)
     }
     struct words words = {.count = 1};
     add(&words, "--doctor");
+    if (security)
+        add(&words, "--security");
     add_common(&words, &common);
     words.word[0] = "chelad";
     return become(&common, words.word);
