@@ -33,6 +33,7 @@ static const struct {
     {"tools", cmd_tools, "list the tools, say why a model sees one or does not"},
     {"channels", cmd_channels, "show the channels, log one in or out"},
     {"pairing", cmd_pairing, "list, let in or shut out those who write to the assistant"},
+    {"dashboard", cmd_dashboard, "open the web page with a link that knows you"},
     {"devices", cmd_devices, "list, let in or shut out programs and pages with a key of their own"},
     {"audit", cmd_audit, "show who allowed, let in or changed what"},
     {"message", cmd_message, "send a text to a chat"},

@@ -18,12 +18,15 @@ install-data-local: etc/chela-user.service
 	$(INSTALL_DATA) etc/chela-user.service $(DESTDIR)$(systemduserunitdir)/chela.service
 	$(INSTALL_DATA) $(top_srcdir)/etc/sysusers.conf $(DESTDIR)$(sysusersdir)/chela.conf
 	$(INSTALL_DATA) $(top_srcdir)/etc/tmpfiles.conf $(DESTDIR)$(tmpfilesdir)/chela.conf
+	$(MKDIR_P) $(DESTDIR)$(docdir)/examples
+	$(INSTALL_DATA) $(top_srcdir)/etc/nginx.conf $(top_srcdir)/etc/Caddyfile $(DESTDIR)$(docdir)/examples
 	$(INSTALL_DATA) $(top_srcdir)/etc/completion.bash $(DESTDIR)$(completiondir)/chela
 	test ! -f $(top_srcdir)/etc/chela.conf || test -f $(DESTDIR)$(chelaconfdir)/chela.conf || \
 	  $(INSTALL_DATA) $(top_srcdir)/etc/chela.conf $(DESTDIR)$(chelaconfdir)/chela.conf
 uninstall-local:
 	rm -f $(DESTDIR)$(systemduserunitdir)/chela.service $(DESTDIR)$(sysusersdir)/chela.conf \
-	  $(DESTDIR)$(tmpfilesdir)/chela.conf $(DESTDIR)$(completiondir)/chela
+	  $(DESTDIR)$(tmpfilesdir)/chela.conf $(DESTDIR)$(completiondir)/chela \
+	  $(DESTDIR)$(docdir)/examples/nginx.conf $(DESTDIR)$(docdir)/examples/Caddyfile
 	! cmp -s $(top_srcdir)/etc/chela.conf $(DESTDIR)$(chelaconfdir)/chela.conf || \
 	  rm -f $(DESTDIR)$(chelaconfdir)/chela.conf
 	-rmdir $(DESTDIR)$(chelaconfdir)/plugins-enabled $(DESTDIR)$(chelaconfdir)/conf.d 2>/dev/null

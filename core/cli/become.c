@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,4 +25,12 @@ int become(const struct common *common, const char *const *words)
     free(message);
     free(path);
     return status;
+}
+
+void become_opener(const char *url)
+{
+    char *const words[] = {(char *)(uintptr_t) "xdg-open", (char *)(uintptr_t)url, NULL};
+    fflush(stdout);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(words[0], words);
 }

@@ -9,4 +9,7 @@
  * after having told why, only if that was impossible. */
 int become(const struct common *common, const char *const *words);
 
+/* Becomes the desktop's program for links; returns if there is none. */
+void become_opener(const char *url);
+
 #endif

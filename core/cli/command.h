@@ -10,6 +10,7 @@ int cmd_channels(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
 int cmd_chat(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+int cmd_dashboard(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_gateway(int argc, char **argv);

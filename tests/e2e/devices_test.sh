@@ -89,8 +89,9 @@ device phone device-token="$own"
 is "$status" 0 "tokens outlive the gateway"
 
 # --- the page's code
-code=$(chela devices --json >/dev/null; "$build/tests/gateway/device_client" "$gateway_port" - token="$token" \
-    scopes=operator.admin call=chela.dashboard.code:{} | tail -n 1 | jq -r .answer.code)
+run chela dashboard --no-open
+like "$out" "^http://127\\.0\\.0\\.1:$gateway_port/#code=[0-9a-f]{64}\$" "chela dashboard prints a link with a code"
+code=${out##*=}
 device - code="$code" scopes="$all" "$away"
 is "$status" 0 "a code opens the page, once"
 page=$(got .hello.auth.deviceToken)
