@@ -242,8 +242,7 @@ static bool holds_secret(const struct settings *s, const char *file)
 
 static void check_files(struct audit *a)
 {
-    static const char *const files[] = {"gateway.token", "audit.jsonl", "chela.db",
-                                        "chela.db-wal"};
+    static const char *const files[] = {"gateway.token", "audit.jsonl", "chela.db", "chela.db-wal"};
     const char *state = settings_state_dir();
     check_mode(a, state, 0077, WRONG, "read conversations and secrets");
     for (size_t i = 0; i < ARRAY_LENGTH(files); i++) {
