@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "login.h"
 #include "request.h"
 #include "support/dialect.h"
+#include "support/login.h"
 #include "support/models.h"
 
 static const struct chela_option auth_values[] = {
@@ -83,42 +83,53 @@ static const struct chela_error_rule errors[] = {
     {CHELA_IN_CODE, "server_error", CHELA_E_NETWORK},
     {CHELA_IN_CODE, NULL, 0}};
 
+/* The instance; login is NULL with a key. */
+struct anthropic {
+    struct chela_toolsets tools;
+    struct chela_login *login;
+};
+
+static struct chela_login *login_of(struct chela_inst *in)
+{
+    return ((struct anthropic *)in->self)->login;
+}
+
 static int32_t open(struct chela_inst *in)
 {
-    in->self = calloc(1, sizeof(struct anthropic));
-    if (!in->self)
+    struct anthropic *a = calloc(1, sizeof *a);
+    if (!a)
         abort();
-    if (login_used(in))
-        login_open(in);
+    a->login = chela_login_open(in);
+    in->self = a;
     return CHELA_OK;
 }
 
 static void close(struct chela_inst *in)
 {
     struct anthropic *a = in->self;
-    login_close(in);
+    chela_login_close(a->login);
     chela_toolsets_close(&a->tools);
     free(a);
 }
 
 static void cancel(struct chela_inst *in, const struct chela_arg *a)
 {
-    login_cancel(in, a->h.call);
+    chela_login_cancel(login_of(in), a->h.call);
 }
 
 static void put_headers(struct chela_inst *in, struct chela_headers *h)
 {
     chela_headers_open(h);
     chela_headers_add(h, "anthropic-version", chela_option_text(in, "version"));
-    if (!login_used(in))
+    if (!login_of(in))
         chela_headers_add(h, "x-api-key", chela_option_text(in, "api_key"));
 }
 
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
     chela_publish_models(in, known, sizeof known / sizeof known[0]);
-    if (login_used(in)) {
-        login_start(in);
+    if (login_of(in)) {
+        chela_login_start(login_of(in));
     } else if (chela_option_number(in, "list_models")) {
         char url[2048];
         struct chela_headers h;
@@ -133,7 +144,7 @@ static void asked(struct chela_inst *in, struct chela_task *task, const struct c
                   json_object *answer)
 {
     json_object *data = chela_json_array(answer, "data"), *found = chela_json_new_array();
-    if (!login_done(in, task, d) && data) {
+    if (!chela_login_done(login_of(in), task, d) && data) {
         for (size_t i = 0; i < chela_json_length(data); i++)
             chela_json_put_text(chela_json_push_object(found), "name",
                                 chela_json_string(chela_json_at(data, i), "id", NULL));
@@ -146,14 +157,14 @@ static void asked(struct chela_inst *in, struct chela_task *task, const struct c
 
 static const struct chela_naming *naming(struct chela_inst *in)
 {
-    return login_used(in) ? &request_login_naming : &request_key_naming;
+    return login_of(in) ? &request_login_naming : &request_key_naming;
 }
 
 /* The anthropic-beta header: what the options ask for. */
 static void write_beta(struct chela_inst *in, char *out, size_t size)
 {
     struct chela_str beta = chela_option_text(in, "beta");
-    const char *login = login_used(in) ? "oauth-2025-04-20" : "";
+    const char *login = login_of(in) ? "oauth-2025-04-20" : "";
     snprintf(out, size, "%s%s%s", login, *login && beta.n ? "," : "", beta.n ? beta.s : "");
 }
 
@@ -161,7 +172,7 @@ static void write_beta(struct chela_inst *in, char *out, size_t size)
 static void send_with_login(struct chela_inst *in, struct chela_stream *s, uint32_t decode,
                             const char *url, const char *beta, char *body, size_t n)
 {
-    struct login_wait *wait = calloc(1, sizeof *wait);
+    struct chela_login_wait *wait = calloc(1, sizeof *wait);
     char *both = malloc(strlen(url) + strlen(beta) + 2);
     if (!wait || !both)
         abort();
@@ -174,7 +185,7 @@ static void send_with_login(struct chela_inst *in, struct chela_stream *s, uint3
     wait->length = n;
     put_headers(in, &wait->headers);
     chela_headers_add(&wait->headers, "anthropic-beta", chela_s(both + strlen(url) + 1));
-    login_send(in, wait);
+    chela_login_send(login_of(in), wait);
 }
 
 static void begin(struct chela_inst *in, const struct chela_begin *b)
@@ -200,7 +211,7 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
     write_beta(in, beta, sizeof beta);
     uint32_t decode = params.stream ? CHELA_SSE : CHELA_BODY;
     chela_params_close(&params);
-    if (login_used(in)) {
+    if (login_of(in)) {
         send_with_login(in, s, decode, url, beta, body, n);
         return;
     }
@@ -381,10 +392,10 @@ static void http(struct chela_inst *in, const struct chela_http_event *e)
 static void done(struct chela_inst *in, const struct chela_done *d)
 {
     struct chela_task *task = chela_task_of(d->h.tag);
-    if (login_used(in) && task && task->kind == CHELA_TASK_STREAM) {
-        if (d->http_status == 401 && login_again(in, chela_stream_of(d->h.tag)))
+    if (login_of(in) && task && task->kind == CHELA_TASK_STREAM) {
+        if (d->http_status == 401 && chela_login_again(login_of(in), chela_stream_of(d->h.tag)))
             return;
-        login_forget(in, chela_stream_of(d->h.tag));
+        chela_login_forget(login_of(in), chela_stream_of(d->h.tag));
     }
     chela_dialect_done(in, d, &dialect);
 }

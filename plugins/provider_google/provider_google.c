@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partial.h"
 #include "request.h"
 #include "support/dialect.h"
 #include "support/models.h"
+#include "support/partial.h"
 
 static const struct chela_option schema_values[] = {
     {"json", 0, 0, NULL, "parametersJsonSchema", NULL},
@@ -268,7 +268,7 @@ static void take_call(struct chela_stream *s, json_object *call, const char *sig
     }
     json_object *pieces = chela_json_array(call, "partialArgs");
     for (size_t i = 0; p->arguments && i < chela_json_length(pieces); i++)
-        partial_put(p->arguments, chela_json_at(pieces, i));
+        chela_partial_put(p->arguments, chela_json_at(pieces, i));
     if (!more)
         end_pieces(s, p);
 }

@@ -1,6 +1,6 @@
 # A llama.cpp server by its native endpoint.
 plugin_LTLIBRARIES += %D%.la
-%C%_la_SOURCES = %D%/provider_llama_cpp.c %D%/reply.c %D%/reply.h %D%/request.c %D%/request.h
+%C%_la_SOURCES = %D%/provider_llama_cpp.c %D%/request.c %D%/request.h
 %C%_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 %C%_la_CFLAGS = $(PLUGIN_CFLAGS)
 %C%_la_LDFLAGS = $(PLUGIN_LINKFLAGS)

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reply.h"
 #include "request.h"
 #include "support/dialect.h"
+#include "support/forced.h"
 #include "support/models.h"
 
 static const struct chela_option tool_values[] = {
@@ -58,7 +58,7 @@ struct llama {
 struct turn {
     struct chela_task task; /* of /apply-template */
     struct chela_stream *stream;
-    struct reply reply;
+    struct chela_forced reply;
     bool forced, has_images;
     char *messages, *rest; /* bodies of the two requests */
     size_t message_length, rest_length;
@@ -160,7 +160,7 @@ static int slot_of(struct chela_inst *in, const char *session)
 static void turn_free(void *extra)
 {
     struct turn *t = extra;
-    reply_free(&t->reply);
+    chela_forced_free(&t->reply);
     free(t->messages);
     free(t->rest);
     free(t);
@@ -218,7 +218,8 @@ static void complete(struct chela_inst *in, struct turn *t, const char *prompt, 
         chela_json_parse(t->messages, t->message_length, NULL, &messages, NULL);
     while (end && strchr(" \n", prompt[end - 1]))
         end--;
-    reply_open(&t->reply, t->forced, end >= 7 && memcmp(prompt + end - 7, "<think>", 7) == 0);
+    chela_forced_open(&t->reply, t->forced,
+                      end >= 7 && memcmp(prompt + end - 7, "<think>", 7) == 0);
     FILE *out = chela_write_open(&body, &n);
     request_prompt(out, prompt, length, chela_json_array(messages, "messages"));
     fwrite(t->rest, 1, t->rest_length, out);
@@ -257,7 +258,7 @@ static void take_end(struct chela_stream *s, json_object *o)
     s->closed = true;
     chela_stream_keep(&s->stop, limit ? "length" : "end");
     chela_stream_keep(&s->model, chela_json_string(o, "model", NULL));
-    reply_end(&t->reply, s, !limit);
+    chela_forced_end(&t->reply, s, !limit);
     s->usage.cache_read = (uint64_t)(cached > 0 ? cached : 0);
     s->usage.in = (uint64_t)(prompt > cached ? prompt - cached : 0);
     s->usage.out = (uint64_t)chela_json_int(o, "tokens_predicted", 0);
@@ -275,7 +276,7 @@ static void take(struct chela_stream *s, json_object *o)
     }
     const char *text = chela_json_string(o, "content", &n);
     if (text && n)
-        reply_feed(&t->reply, s, text, n);
+        chela_forced_feed(&t->reply, s, text, n);
     if (chela_json_bool(o, "stop", false))
         take_end(s, o);
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reply.h"
 #include "support/chat.h"
+#include "support/forced.h"
 #include "support/tool_schema.h"
 
 const struct chela_naming request_naming = {.id_most = 64};
@@ -53,7 +53,7 @@ static void put_forced_answer(FILE *out, const struct chela_message *m)
         if (!chela_part_is(part, "toolCall"))
             continue;
         if (!calls)
-            calls = chela_json_put_array(o, REPLY_CALLS);
+            calls = chela_json_put_array(o, CHELA_FORCED_CALLS);
         json_object *call = chela_json_push_object(calls);
         chela_part_wire_name(m, part, name);
         chela_json_put_text(call, "name", name);
@@ -115,8 +115,10 @@ void request_message(FILE *out, const struct chela_message *m)
 /* The tools as words, for a model whose template knows none. */
 static void write_told(FILE *out, const struct chela_toolset *offered)
 {
-    fputs("\n\nAnswer with one JSON object: {\"" REPLY_TEXT "\": \"what you say\"}, or, to call "
-          "tools, {\"" REPLY_CALLS "\": [{\"name\": \"...\", \"arguments\": {...}}]}. The tools:\n",
+    fputs("\n\nAnswer with one JSON object: {\"" CHELA_FORCED_TEXT
+          "\": \"what you say\"}, or, to call "
+          "tools, {\"" CHELA_FORCED_CALLS
+          "\": [{\"name\": \"...\", \"arguments\": {...}}]}. The tools:\n",
           out);
     for (size_t i = 0; i < offered->count; i++) {
         const struct chela_offer *tool = &offered->offers[i];
@@ -191,8 +193,8 @@ static json_object *call_schema(const struct chela_offer *tool)
     return call;
 }
 
-/* The schema of reply.h's object. choice: NULL or "auto": words or calls; "required": calls; else
- * the name of the one tool. */
+/* The schema of support/forced.h's object. choice: NULL or "auto": words or calls; "required":
+ * calls; else the name of the one tool. */
 static json_object *reply_schema(const struct chela_toolset *offered, const char *choice)
 {
     json_object *calls = chela_json_new_object(), *any, *item = chela_json_new_object();
@@ -205,13 +207,13 @@ static json_object *reply_schema(const struct chela_toolset *offered, const char
     chela_json_put_text(calls, "type", "array");
     chela_json_put(calls, "items", item);
     chela_json_put_int(calls, "minItems", 1);
-    json_object *called = object_of(REPLY_CALLS, calls);
+    json_object *called = object_of(CHELA_FORCED_CALLS, calls);
     if (!free_choice)
         return called;
     json_object *text = chela_json_new_object(), *either = chela_json_new_object();
     chela_json_put_text(text, "type", "string");
     json_object *list = chela_json_put_array(either, "anyOf");
-    chela_json_push(list, object_of(REPLY_TEXT, text));
+    chela_json_push(list, object_of(CHELA_FORCED_TEXT, text));
     chela_json_push(list, called);
     return either;
 }

@@ -21,7 +21,7 @@ void request_message(FILE *out, const struct chela_message *m);
 /* The body of /apply-template. */
 void request_template(FILE *out, const struct chela_begin *b, struct chela_toolset *offered,
                       const struct chela_params *params, enum request_tools tools);
-/* Whether the answer has to be the object of reply.h. */
+/* Whether the answer has to be the object of support/forced.h. */
 bool request_forced(const struct chela_toolset *offered, const struct chela_params *params,
                     enum request_tools tools);
 /* The body of /completion behind its prompt. slot: -1 = any. */

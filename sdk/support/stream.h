@@ -26,7 +26,12 @@
 #pragma GCC visibility push(hidden)
 
 /* The first member of what a request's tag points to. Plugins may use kinds from CHELA_TASK_OWN. */
-enum chela_task_kind { CHELA_TASK_STREAM = 1, CHELA_TASK_EMBED = 2, CHELA_TASK_OWN = 16 };
+enum chela_task_kind {
+    CHELA_TASK_STREAM = 1,
+    CHELA_TASK_EMBED = 2,
+    CHELA_TASK_LOGIN = 3,
+    CHELA_TASK_OWN = 16
+};
 struct chela_task {
     uint32_t kind, zero;
 };

@@ -11,8 +11,7 @@ plugin_tests += tests/requests/request_deepseek tests/requests/request_anthropic
 	tests/requests/request_ollama \
 	tests/requests/request_llamacpp
 tests_requests_request_anthropic_SOURCES = $(REQUEST_SOURCES) plugins/provider_anthropic/provider_anthropic.c \
-	plugins/provider_anthropic/request.c \
-	plugins/provider_anthropic/login.c
+	plugins/provider_anthropic/request.c
 tests_requests_request_anthropic_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_anthropic -DGOLDEN='"anthropic"' \
 	-DOWN='"anthropic"' -DOPTIONS='{CHELA_LIT("temperature"),CHELA_LIT("false")}'
 tests_requests_request_anthropic_LDADD = $(TESTKIT_LIBS)
@@ -28,13 +27,11 @@ tests_requests_request_openai_responses_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=
 	-DOWN='"openai-responses"' -DOPTIONS='{CHELA_LIT("encrypted_reasoning"),CHELA_LIT("true")},{CHELA_LIT("strict"),CHELA_LIT("true")}'
 tests_requests_request_openai_responses_LDADD = $(TESTKIT_LIBS)
 tests_requests_request_google_SOURCES = $(REQUEST_SOURCES) plugins/provider_google/provider_google.c \
-	plugins/provider_google/partial.c \
 	plugins/provider_google/request.c
 tests_requests_request_google_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_google -DGOLDEN='"google"' \
 	-DOWN='"google"'
 tests_requests_request_google_LDADD = $(TESTKIT_LIBS)
 tests_requests_request_google_openapi_SOURCES = $(REQUEST_SOURCES) plugins/provider_google/provider_google.c \
-	plugins/provider_google/partial.c \
 	plugins/provider_google/request.c
 tests_requests_request_google_openapi_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_google -DGOLDEN='"google_openapi"' \
 	-DOWN='"google"' -DOPTIONS='{CHELA_LIT("tool_schema"),CHELA_LIT("openapi")}'
@@ -50,8 +47,7 @@ tests_requests_request_ollama_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_o
 	-DOWN='"ollama"'
 tests_requests_request_ollama_LDADD = $(TESTKIT_LIBS)
 tests_requests_request_llamacpp_SOURCES = $(REQUEST_SOURCES) plugins/provider_llama_cpp/provider_llama_cpp.c \
-	plugins/provider_llama_cpp/request.c \
-	plugins/provider_llama_cpp/reply.c
+	plugins/provider_llama_cpp/request.c
 tests_requests_request_llamacpp_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_llama_cpp -DGOLDEN='"llamacpp"' \
 	-DOWN='"llama.cpp"'
 tests_requests_request_llamacpp_LDADD = $(TESTKIT_LIBS)

@@ -8,8 +8,7 @@ plugin_tests += tests/streams/replay_anthropic tests/streams/replay_openai tests
 	tests/streams/replay_xai tests/streams/replay_deepseek tests/streams/replay_ollama tests/streams/replay_google \
 	tests/streams/replay_mistral tests/streams/replay_openai_responses tests/streams/replay_llamacpp
 tests_streams_replay_anthropic_SOURCES = $(REPLAY_SOURCES) plugins/provider_anthropic/provider_anthropic.c \
-	plugins/provider_anthropic/request.c \
-	plugins/provider_anthropic/login.c
+	plugins/provider_anthropic/request.c
 tests_streams_replay_anthropic_CPPFLAGS = $(REPLAY_SSE) -DPLUGIN=provider_anthropic -DFOLDER='"anthropic"' \
 	-DOWN='"anthropic"' -DURI='"/v1/messages"' \
 	-DOTHER_TWINS='"anthropic-json-tool.1.chunks.txt"'
@@ -44,7 +43,6 @@ tests_streams_replay_ollama_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DFORM=CHELA_LINES -D
 	-DOWN='"ollama"' -DURI='"/api/chat"'
 tests_streams_replay_ollama_LDADD = $(REPLAY_LIBS)
 tests_streams_replay_google_SOURCES = $(REPLAY_SOURCES) plugins/provider_google/provider_google.c \
-	plugins/provider_google/partial.c \
 	plugins/provider_google/request.c
 tests_streams_replay_google_CPPFLAGS = $(REPLAY_SSE) -DPLUGIN=provider_google -DFOLDER='"google"' \
 	-DOWN='"google"' -DURI='"/v1beta"'
@@ -61,8 +59,7 @@ tests_streams_replay_openai_responses_CPPFLAGS = $(REPLAY_SSE) -DPLUGIN=provider
 	-DOTHER_TWINS='"openai-reasoning-encrypted-content.1.chunks.txt"'
 tests_streams_replay_openai_responses_LDADD = $(REPLAY_LIBS)
 tests_streams_replay_llamacpp_SOURCES = $(REPLAY_SOURCES) plugins/provider_llama_cpp/provider_llama_cpp.c \
-	plugins/provider_llama_cpp/request.c \
-	plugins/provider_llama_cpp/reply.c
+	plugins/provider_llama_cpp/request.c
 tests_streams_replay_llamacpp_CPPFLAGS = $(REPLAY_SSE) -DPLUGIN=provider_llama_cpp -DFOLDER='"llamacpp"' \
 	-DOWN='"llamacpp"' -DURI='"/completion"' \
 	-DPREPARES='"{\"prompt\":\"Hello\"}"'

@@ -1,7 +1,7 @@
 /*
- * Reads a bare completion (see reply.h). Called by provider_llama_cpp.c.
+ * Reads a bare completion (see forced.h). Called by provider plugins.
  */
-#include "reply.h"
+#include "support/forced.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,19 +10,19 @@
 
 static const char open_tag[] = "<think>", close_tag[] = "</think>";
 
-void reply_open(struct reply *r, bool forced, bool thinking)
+void chela_forced_open(struct chela_forced *r, bool forced, bool thinking)
 {
-    *r = (struct reply){.forced = forced};
-    r->state = forced ? REPLY_OBJECT : thinking ? REPLY_THINKING : REPLY_BEGIN;
+    *r = (struct chela_forced){.forced = forced};
+    r->state = forced ? CHELA_FORCED_OBJECT : thinking ? CHELA_FORCED_THINKING : CHELA_FORCED_BEGIN;
 }
 
-void reply_free(struct reply *r)
+void chela_forced_free(struct chela_forced *r)
 {
     free(r->held);
     r->held = NULL;
 }
 
-static void hold(struct reply *r, const char *text, size_t n)
+static void hold(struct chela_forced *r, const char *text, size_t n)
 {
     char *grown = realloc(r->held, r->length + n + 1);
     if (!grown)
@@ -34,7 +34,7 @@ static void hold(struct reply *r, const char *text, size_t n)
     grown[r->length] = '\0';
 }
 
-static void drop(struct reply *r, size_t n)
+static void drop(struct chela_forced *r, size_t n)
 {
     memmove(r->held, r->held + n, r->length - n + 1);
     r->length -= n;
@@ -54,20 +54,20 @@ static size_t blanks(const char *text)
     return strspn(text, " \t\r\n");
 }
 
-static bool begin(struct reply *r)
+static bool begin(struct chela_forced *r)
 {
     size_t at = blanks(r->held), left = r->length - at, tag = sizeof open_tag - 1;
     if (left < tag && memcmp(r->held + at, open_tag, left) == 0)
         return false;
-    r->state = REPLY_PLAIN;
+    r->state = CHELA_FORCED_PLAIN;
     if (left >= tag && memcmp(r->held + at, open_tag, tag) == 0) {
         drop(r, at + tag);
-        r->state = REPLY_THINKING;
+        r->state = CHELA_FORCED_THINKING;
     }
     return true;
 }
 
-static bool thinking(struct reply *r, struct chela_stream *s)
+static bool thinking(struct chela_forced *r, struct chela_stream *s)
 {
     char *end = memmem(r->held, r->length, close_tag, sizeof close_tag - 1);
     size_t n = end ? (size_t)(end - r->held) : r->length - half_tag(r->held, r->length, close_tag);
@@ -77,20 +77,20 @@ static bool thinking(struct reply *r, struct chela_stream *s)
         return false;
     drop(r, sizeof close_tag - 1);
     drop(r, blanks(r->held));
-    r->state = REPLY_PLAIN;
+    r->state = CHELA_FORCED_PLAIN;
     return true;
 }
 
 /* {"response": " has come: what follows is the text's inside. */
-static bool object(struct reply *r)
+static bool object(struct chela_forced *r)
 {
     const char *p = r->held + blanks(r->held);
     if (*p != '{')
         return false;
     p += 1 + blanks(p + 1);
-    if (strncmp(p, "\"" REPLY_TEXT "\"", sizeof REPLY_TEXT + 1) != 0)
+    if (strncmp(p, "\"" CHELA_FORCED_TEXT "\"", sizeof CHELA_FORCED_TEXT + 1) != 0)
         return false;
-    p += sizeof REPLY_TEXT + 1;
+    p += sizeof CHELA_FORCED_TEXT + 1;
     p += blanks(p);
     if (*p != ':')
         return false;
@@ -98,12 +98,12 @@ static bool object(struct reply *r)
     if (*p != '"')
         return false;
     drop(r, (size_t)(p + 1 - r->held));
-    r->state = REPLY_STRING;
+    r->state = CHELA_FORCED_STRING;
     return true;
 }
 
 /* Sends what of a JSON string's inside is whole. */
-static bool string(struct reply *r, struct chela_stream *s)
+static bool string(struct chela_forced *r, struct chela_stream *s)
 {
     size_t n = 0;
     bool over = false;
@@ -129,24 +129,25 @@ static bool string(struct reply *r, struct chela_stream *s)
     free(quoted);
     drop(r, n);
     if (over)
-        r->state = REPLY_OVER;
+        r->state = CHELA_FORCED_OVER;
     return false;
 }
 
-void reply_feed(struct reply *r, struct chela_stream *s, const char *text, size_t length)
+void chela_forced_feed(struct chela_forced *r, struct chela_stream *s, const char *text,
+                       size_t length)
 {
-    if (r->state == REPLY_PLAIN && r->length == 0) {
+    if (r->state == CHELA_FORCED_PLAIN && r->length == 0) {
         chela_stream_text(s, text, length);
         return;
     }
     hold(r, text, length);
     for (bool more = true; more;) {
         switch (r->state) {
-        case REPLY_BEGIN: more = begin(r); break;
-        case REPLY_THINKING: more = thinking(r, s); break;
-        case REPLY_OBJECT: more = object(r); break;
-        case REPLY_STRING: more = string(r, s); break;
-        case REPLY_PLAIN:
+        case CHELA_FORCED_BEGIN: more = begin(r); break;
+        case CHELA_FORCED_THINKING: more = thinking(r, s); break;
+        case CHELA_FORCED_OBJECT: more = object(r); break;
+        case CHELA_FORCED_STRING: more = string(r, s); break;
+        case CHELA_FORCED_PLAIN:
             chela_stream_text(s, r->held, r->length);
             r->length = 0;
             more = false;
@@ -156,12 +157,12 @@ void reply_feed(struct reply *r, struct chela_stream *s, const char *text, size_
     }
 }
 
-static bool take_calls(struct reply *r, struct chela_stream *s)
+static bool take_calls(struct chela_forced *r, struct chela_stream *s)
 {
     json_object *o = NULL;
     if (chela_json_parse(r->held, r->length, NULL, &o, NULL) < 0)
         return false;
-    json_object *calls = chela_json_array(o, REPLY_CALLS);
+    json_object *calls = chela_json_array(o, CHELA_FORCED_CALLS);
     size_t n = chela_json_length(calls);
     for (size_t i = 0; i < n; i++) {
         json_object *call = chela_json_at(calls, i);
@@ -172,16 +173,16 @@ static bool take_calls(struct reply *r, struct chela_stream *s)
     return n > 0;
 }
 
-void reply_end(struct reply *r, struct chela_stream *s, bool whole)
+void chela_forced_end(struct chela_forced *r, struct chela_stream *s, bool whole)
 {
-    if (r->state == REPLY_OBJECT && r->length && whole && take_calls(r, s))
+    if (r->state == CHELA_FORCED_OBJECT && r->length && whole && take_calls(r, s))
         chela_stream_keep(&s->stop, "tool_calls");
-    else if (r->state == REPLY_OBJECT && r->length && !whole)
+    else if (r->state == CHELA_FORCED_OBJECT && r->length && !whole)
         chela_stream_fail(s, CHELA_E_PROTOCOL,
                           "the answer was cut off in the middle of a tool call");
-    else if (r->state == REPLY_THINKING && r->length)
+    else if (r->state == CHELA_FORCED_THINKING && r->length)
         chela_stream_thinking(s, r->held, r->length, NULL);
-    else if (r->state != REPLY_OVER && r->state != REPLY_STRING && r->length)
+    else if (r->state != CHELA_FORCED_OVER && r->state != CHELA_FORCED_STRING && r->length)
         chela_stream_text(s, r->held, r->length);
     r->length = 0;
 }

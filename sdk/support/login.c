@@ -5,30 +5,26 @@
  *
  * Format: https://datatracker.ietf.org/doc/html/rfc6749#section-6
  */
-#include "login.h"
+#include "support/login.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/json.h"
 
-enum { TASK_READ = CHELA_TASK_OWN, TASK_RENEW, TASK_KEEP, EARLY_MS = 60000, RENEW_MS = 30000 };
+enum { EARLY_MS = 60000, RENEW_MS = 30000 };
 
-struct login {
+struct chela_login {
+    struct chela_inst *instance;
     struct chela_task read, renew, keep;
     char *access, *refresh;
     uint64_t expires; /* ms since 1970; 0: not known */
     bool read_done, renewing;
-    struct login_wait *waiting; /* for a token */
-    struct login_wait *sent;    /* out with one, in case it is refused */
+    struct chela_login_wait *waiting; /* for a token */
+    struct chela_login_wait *sent;    /* out with one, in case it is refused */
 };
 
-static struct login *login_of(struct chela_inst *in)
-{
-    return ((struct anthropic *)in->self)->login;
-}
-
-bool login_used(struct chela_inst *in)
+static bool used(struct chela_inst *in)
 {
     return chela_str_is(chela_option_text(in, "auth"), "oauth");
 }
@@ -39,22 +35,23 @@ static void set(char **where, const char *text, size_t n)
     *where = text && n ? strndup(text, n) : NULL;
 }
 
-void login_open(struct chela_inst *in)
+struct chela_login *chela_login_open(struct chela_inst *in)
 {
-    struct login *l = calloc(1, sizeof *l);
+    if (!used(in))
+        return NULL;
+    struct chela_login *l = calloc(1, sizeof *l);
     if (!l)
         abort();
-    l->read.kind = TASK_READ;
-    l->renew.kind = TASK_RENEW;
-    l->keep.kind = TASK_KEEP;
+    l->instance = in;
+    l->read.kind = l->renew.kind = l->keep.kind = CHELA_TASK_LOGIN;
     struct chela_str access = chela_option_text(in, "access_token"),
                      refresh = chela_option_text(in, "refresh_token");
     set(&l->access, access.s, (size_t)access.n);
     set(&l->refresh, refresh.s, (size_t)refresh.n);
-    ((struct anthropic *)in->self)->login = l;
+    return l;
 }
 
-static void wait_free(struct login_wait *w)
+static void wait_free(struct chela_login_wait *w)
 {
     if (!w)
         return;
@@ -63,10 +60,11 @@ static void wait_free(struct login_wait *w)
     free(w);
 }
 
-static struct login_wait *take_wait(struct login_wait **list, const struct chela_stream *s)
+static struct chela_login_wait *take_wait(struct chela_login_wait **list,
+                                          const struct chela_stream *s)
 {
-    for (struct login_wait **p = list; *p; p = &(*p)->next) {
-        struct login_wait *w = *p;
+    for (struct chela_login_wait **p = list; *p; p = &(*p)->next) {
+        struct chela_login_wait *w = *p;
         if (w->stream == s) {
             *p = w->next;
             w->next = NULL;
@@ -83,9 +81,8 @@ static void wipe(char *text)
     free(text);
 }
 
-void login_close(struct chela_inst *in)
+void chela_login_close(struct chela_login *l)
 {
-    struct login *l = login_of(in);
     if (!l)
         return;
     while (l->sent)
@@ -99,7 +96,7 @@ void login_close(struct chela_inst *in)
 
 /* ---- calls ---- */
 
-static void post(struct login *l, struct login_wait *w)
+static void post(struct chela_login *l, struct chela_login_wait *w)
 {
     struct chela_headers headers = w->headers;
     headers.count = w->headers.count;
@@ -109,7 +106,7 @@ static void post(struct login *l, struct login_wait *w)
     chela_stream_post(w->stream, w->decode, w->url, w->body, w->length, &headers);
 }
 
-static void fail(struct login_wait *w, uint32_t error, const char *text)
+static void fail(struct chela_login_wait *w, uint32_t error, const char *text)
 {
     CHELA_ARGS(chela_done, d, 0);
     d.error = error;
@@ -118,12 +115,12 @@ static void fail(struct login_wait *w, uint32_t error, const char *text)
     wait_free(w);
 }
 
-static void let_go(struct login *l, uint32_t error, const char *text)
+static void let_go(struct chela_login *l, uint32_t error, const char *text)
 {
-    struct login_wait *list = l->waiting;
+    struct chela_login_wait *list = l->waiting;
     l->waiting = NULL;
     while (list) {
-        struct login_wait *w = list;
+        struct chela_login_wait *w = list;
         list = w->next;
         w->next = NULL;
         if (error == CHELA_OK)
@@ -133,14 +130,15 @@ static void let_go(struct login *l, uint32_t error, const char *text)
     }
 }
 
-static bool fresh(struct chela_inst *in, const struct login *l)
+static bool fresh(const struct chela_login *l)
 {
+    struct chela_inst *in = l->instance;
     return l->access && (l->expires == 0 || in->host->local->now_ms(in) + EARLY_MS < l->expires);
 }
 
-static void renew(struct chela_inst *in)
+static void renew(struct chela_login *l)
 {
-    struct login *l = login_of(in);
+    struct chela_inst *in = l->instance;
     if (l->renewing)
         return;
     if (!l->refresh) {
@@ -170,64 +168,60 @@ static void renew(struct chela_inst *in)
     json_object_put(o);
 }
 
-void login_send(struct chela_inst *in, struct login_wait *wait)
+void chela_login_send(struct chela_login *l, struct chela_login_wait *wait)
 {
-    struct login *l = login_of(in);
-    if (l->read_done && !l->renewing && fresh(in, l)) {
+    if (l->read_done && !l->renewing && fresh(l)) {
         post(l, wait);
         return;
     }
     wait->next = l->waiting;
     l->waiting = wait;
     if (l->read_done)
-        renew(in);
+        renew(l);
 }
 
-bool login_again(struct chela_inst *in, struct chela_stream *s)
+bool chela_login_again(struct chela_login *l, struct chela_stream *s)
 {
-    struct login *l = login_of(in);
-    struct login_wait *w = take_wait(&l->sent, s);
-    if (!w || !l->refresh || s->extra) { /* it was renewed for this call before */
+    struct chela_login_wait *w = take_wait(&l->sent, s);
+    if (!w || !l->refresh || w->renewed) { /* it was renewed for this call before */
         wait_free(w);
         return false;
     }
-    s->extra = strdup("renewed");
+    w->renewed = true;
     l->expires = 1;
     w->next = l->waiting;
     l->waiting = w;
-    renew(in);
+    renew(l);
     return true;
 }
 
-void login_cancel(struct chela_inst *in, uint64_t call)
+void chela_login_cancel(struct chela_login *l, uint64_t call)
 {
-    struct login *l = login_of(in);
-    for (struct login_wait *w = l ? l->waiting : NULL; w; w = w->next)
+    for (struct chela_login_wait *w = l ? l->waiting : NULL; w; w = w->next)
         if (w->stream->call == call) {
             fail(take_wait(&l->waiting, w->stream), CHELA_E_CANCELLED, "cancelled");
             return;
         }
 }
 
-void login_forget(struct chela_inst *in, struct chela_stream *s)
+void chela_login_forget(struct chela_login *l, struct chela_stream *s)
 {
-    struct login *l = login_of(in);
     if (l)
         wait_free(take_wait(&l->sent, s));
 }
 
 /* ---- what is kept ---- */
 
-void login_start(struct chela_inst *in)
+void chela_login_start(struct chela_login *l)
 {
-    struct login *l = login_of(in);
+    struct chela_inst *in = l->instance;
     CHELA_ARGS(chela_key, a, in->host->local->new_call(in));
     a.h.tag = (uint64_t)(uintptr_t)&l->read;
     a.key = chela_s("login");
     in->host->kv->get(in, &a);
 }
 
-static void take_tokens(struct login *l, json_object *o)
+static void take_tokens(struct chela_login *l, json_object *o)
 {
     size_t n;
     const char *text = chela_json_string(o, "access_token", &n);
@@ -238,9 +232,9 @@ static void take_tokens(struct login *l, json_object *o)
         set(&l->refresh, text, n);
 }
 
-static void keep(struct chela_inst *in)
+static void keep(struct chela_login *l)
 {
-    struct login *l = login_of(in);
+    struct chela_inst *in = l->instance;
     json_object *o = chela_json_new_object();
     size_t n;
     chela_json_put_text(o, "access_token", l->access);
@@ -256,9 +250,9 @@ static void keep(struct chela_inst *in)
     json_object_put(o);
 }
 
-static void renewed(struct chela_inst *in, const struct chela_done *d)
+static void renewed(struct chela_login *l, const struct chela_done *d)
 {
-    struct login *l = login_of(in);
+    struct chela_inst *in = l->instance;
     json_object *o = NULL;
     l->renewing = false;
     if (d->error == CHELA_OK)
@@ -269,7 +263,7 @@ static void renewed(struct chela_inst *in, const struct chela_done *d)
         l->expires = seconds > 0 && seconds < INT32_MAX
                          ? in->host->local->now_ms(in) + (uint64_t)seconds * 1000
                          : 0;
-        keep(in);
+        keep(l);
         let_go(l, CHELA_OK, "");
     } else {
         bool refused = d->error == CHELA_OK || (d->http_status >= 400 && d->http_status < 500);
@@ -280,13 +274,12 @@ static void renewed(struct chela_inst *in, const struct chela_done *d)
     json_object_put(o);
 }
 
-bool login_done(struct chela_inst *in, struct chela_task *task, const struct chela_done *d)
+bool chela_login_done(struct chela_login *l, struct chela_task *task, const struct chela_done *d)
 {
-    struct login *l = login_of(in);
     json_object *o = NULL;
     if (!l || !task)
         return false;
-    if (task->kind == TASK_READ) {
+    if (task == &l->read) {
         if (d->error == CHELA_OK &&
             chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &o, NULL) == 0) {
             take_tokens(l, o);
@@ -294,15 +287,15 @@ bool login_done(struct chela_inst *in, struct chela_task *task, const struct che
         }
         json_object_put(o);
         l->read_done = true;
-        if (l->waiting && fresh(in, l))
+        if (l->waiting && fresh(l))
             let_go(l, CHELA_OK, "");
         else if (l->waiting)
-            renew(in);
-    } else if (task->kind == TASK_RENEW) {
-        renewed(in, d);
-    } else if (task->kind == TASK_KEEP) {
+            renew(l);
+    } else if (task == &l->renew) {
+        renewed(l, d);
+    } else if (task == &l->keep) {
         if (d->error != CHELA_OK)
-            chela_log(in, CHELA_WARN, "the renewed login could not be kept");
+            chela_log(l->instance, CHELA_WARN, "the renewed login could not be kept");
     } else {
         return false;
     }

@@ -1,10 +1,10 @@
 /*
- * Arguments in pieces (see partial.h). Called by provider_google.c. The paths are the service's and
+ * Arguments in pieces (see partial.h). Called by provider plugins. The paths are the service's and
  * bounded here.
  *
  * Format: https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling
  */
-#include "partial.h"
+#include "support/partial.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -90,7 +90,7 @@ static json_object *value_of(json_object *piece, json_object *before)
     return NULL;
 }
 
-void partial_put(json_object *arguments, json_object *piece)
+void chela_partial_put(json_object *arguments, json_object *piece)
 {
     const char *path = chela_json_string(piece, "jsonPath", NULL);
     struct step step, next;
