@@ -10,12 +10,14 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "support/base64.h"
+
 static const char form_type[] = "application/x-www-form-urlencoded";
 
 char *login_base64url(const void *data, size_t n)
 {
-    char *text = need(malloc(n / 3 * 4 + 8));
-    int length = EVP_EncodeBlock((unsigned char *)text, data, (int)n);
+    char *text = need(malloc(CHELA_BASE64_TEXT(n)));
+    size_t length = chela_base64_encode(data, n, text);
     while (length > 0 && text[length - 1] == '=')
         length--;
     text[length] = '\0';
@@ -119,8 +121,8 @@ static char *authenticate(const struct oauth *o, struct form *f)
         char *encoded = form_close(&pair), *second = strstr(encoded, "&s=");
         *second = '\0';
         char *both = format("%s:%s", encoded + 2, second + 3),
-             *base = need(malloc(strlen(both) * 2 + 8));
-        EVP_EncodeBlock((unsigned char *)base, (const unsigned char *)both, (int)strlen(both));
+             *base = need(malloc(CHELA_BASE64_TEXT(strlen(both))));
+        chela_base64_encode(both, strlen(both), base);
         char *header = format("Basic %s", base);
         free(encoded);
         free(both);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "support/urlencode.h"
+
 enum { EARLY_MS = 30000 };
 
 static struct oauth *oauth_of(struct server *s)
@@ -70,13 +72,7 @@ void form_add(struct form *f, const char *name, const char *value)
     if (!value)
         return;
     fprintf(f->out, "%s%s=", ftell(f->out) ? "&" : "", name);
-    for (const unsigned char *p = (const unsigned char *)value; *p; p++) {
-        if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
-            strchr("-._~", *p))
-            fputc(*p, f->out);
-        else
-            fprintf(f->out, "%%%02X", *p);
-    }
+    chela_urlencode(f->out, value);
 }
 
 char *form_close(struct form *f)

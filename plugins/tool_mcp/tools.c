@@ -8,25 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/glob.h"
+
 enum { PAGES_MOST = 100, TOOLS_MOST = 1000, NAME_MOST = 64 };
 
 /* ---- names ---- */
-
-static bool glob(const char *pattern, const char *name)
-{
-    for (; *pattern; pattern++, name++) {
-        if (*pattern == '*') {
-            do
-                if (glob(pattern + 1, name))
-                    return true;
-            while (*name++);
-            return false;
-        }
-        if (!*name || (*pattern != '?' && *pattern != *name))
-            return false;
-    }
-    return !*name;
-}
 
 static bool listed(const struct server *s, const char *option, const char *name)
 {
@@ -34,7 +20,7 @@ static bool listed(const struct server *s, const char *option, const char *name)
     for (int64_t i = 0; i < count; i++) {
         char path[64];
         snprintf(path, sizeof path, "%s.%d", option, (int)i);
-        if (glob(server_option(s, path).s, name))
+        if (chela_glob(server_option(s, path).s, name))
             return true;
     }
     return false;

@@ -8,18 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT = 8 };
+#include "support/urlencode.h"
 
-static void put_escaped(FILE *out, const char *text)
-{
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
-            strchr("-._~", *p))
-            fputc(*p, out);
-        else
-            fprintf(out, "%%%02X", *p);
-    }
-}
+enum { COUNT = 8 };
 
 static bool is_backend(struct chela_inst *in, const char *name)
 {
@@ -47,7 +38,7 @@ void search_send(struct chela_inst *in, struct web *w, json_object *arguments)
     else
         fprintf(out, "%s%c%s=", url, strchr(url, '?') ? '&' : '?',
                 chela_option_text(in, "search.query").s);
-    put_escaped(out, query ? query : "");
+    chela_urlencode(out, query ? query : "");
     fclose(out);
     w->url = text;
     struct chela_pair headers[2] = {{CHELA_LIT("Accept"), CHELA_LIT("application/json")}};

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "support/glob.h"
+
 enum { REDIRECTS_MOST = 5, CHARS_MOST = 400000 };
 
 static const struct chela_option backends[] = {
@@ -115,29 +117,13 @@ char *web_host(const char *url)
     return NULL;
 }
 
-static bool glob(const char *pattern, const char *name)
-{
-    for (; *pattern; pattern++, name++) {
-        if (*pattern == '*') {
-            do
-                if (glob(pattern + 1, name))
-                    return true;
-            while (*name++);
-            return false;
-        }
-        if (*pattern != *name)
-            return false;
-    }
-    return !*name;
-}
-
 bool web_listed(struct chela_inst *in, const char *option, const char *host)
 {
     int64_t count = chela_option_number(in, option);
     for (int64_t i = 0; host && i < count; i++) {
         char path[40];
         snprintf(path, sizeof path, "%s.%d", option, (int)i);
-        if (glob(chela_option_text(in, path).s, host))
+        if (chela_glob(chela_option_text(in, path).s, host))
             return true;
     }
     return false;

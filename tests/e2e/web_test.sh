@@ -91,6 +91,22 @@ like "$out" 'not public' "so is where an allowed redirect leads"
 stop_gateway
 is "$(grep -cvE '^GET /(page|here|there|meta|file|round) ' "$tmp/web.log")" 0 "nobody else was reached"
 
+{
+    printf '/long 200 text/plain '
+    head -c 5000 /dev/zero | tr '\0' x
+    printf '\n/silent 0 text/plain x\n'
+} >>"$tmp/web"
+with 'private = [ "127.0.0.1" ]; max_bytes = "4k"; timeout = "500ms"; max_chars = 200;'
+fetch "http://127.0.0.1:$port/long"
+like "$out" 'could not be fetched' "a page that is too long is not read"
+fetch "http://127.0.0.1:$port/silent"
+like "$out" 'could not be fetched' "one that takes too long is not waited for"
+stop_gateway
+with 'private = [ "127.0.0.1" ]; max_chars = 200;'
+fetch "http://127.0.0.1:$port/long"
+like "$out" 'x{200}.\[more follows\]' "a model is given so much of a text, and told that there is more"
+stop_gateway
+
 with "private = [ \"127.0.0.1\" ]; search : { backend = \"searxng\"; url = \"http://127.0.0.1:$port\"; };"
 search '{"query":"tea & milk"}'
 like "$out" '1. From SearXNG.*https://a.test/.*one' "SearXNG is searched"

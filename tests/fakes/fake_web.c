@@ -44,6 +44,8 @@ static bool serve(int fd, char *head, char *body)
             strcmp(name, path) != 0)
             continue;
         fclose(f);
+        if (status == 0)
+            return true;
         snprintf(extra, sizeof extra, "Location: %.1900s\r\n", line + at);
         if (strcmp(type, "location") == 0)
             answer_plain(fd, status, "text/plain", extra, "");
