@@ -42,6 +42,7 @@ static const struct {
     {"models", cmd_models, "list the models, probe one, say which one answers"},
     {"usage", cmd_usage, "show what was used and spent, and where it was answered"},
     {"mcp", cmd_mcp, "show MCP servers and call their tools, or be one"},
+    {"cron", cmd_cron, "list, make and start jobs at a time"},
     {"memory", cmd_memory, "search the notes that are remembered"},
     {"plugin", cmd_plugin, "list plugins, their options, or look into a file"},
     {"logs", cmd_logs, "show the gateway's log"},

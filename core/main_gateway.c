@@ -365,6 +365,7 @@ static int run(void)
     process_open();
     process_group_open();
     journal_serve_plugins();
+    agent_prepare();
     instance_on_change(changed);
     gateway_on_reload(reload);
     loop_signal(SIGTERM, stop, NULL);

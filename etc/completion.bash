@@ -24,7 +24,7 @@ _chela() {
         ;;
     chela)
         words=$(chela help --commands 2>/dev/null)
-        words=${words:-agent allowlist approvals audit channels chat config dashboard devices doctor gateway health help logs mcp memory message models pairing plugin reload route sessions skills status tools trace trust usage version}
+        words=${words:-agent allowlist approvals audit channels chat config cron dashboard devices doctor gateway health help logs mcp memory message models pairing plugin reload route sessions skills status tools trace trust usage version}
         ;;
     *)
         case ${COMP_WORDS[1]} in
@@ -35,6 +35,7 @@ _chela() {
         sessions) words="delete export list reset set" ;;
         allowlist) words="add list remove" ;;
         tools) words="explain list" ;;
+        cron) words="add disable enable list remove run runs show" ;;
         approvals) words="allow-always allow-once deny list" ;;
         channels) words="list login logout status" ;;
         devices) words="approve list reject remove revoke rotate" ;;

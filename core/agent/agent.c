@@ -101,6 +101,8 @@ static void recovered(void *owner, const struct error *e)
     agent_fn *ready = s->ready;
     void *ready_owner = s->owner;
     free(s);
+    if (!e)
+        ingress_open();
     ready(ready_owner, e);
 }
 
@@ -121,10 +123,15 @@ static void paired(void *owner, const struct error *e)
         spending_load(counted, owner);
 }
 
+void agent_prepare(void)
+{
+    ingress_register();
+}
+
 void agent_start(agent_fn *ready, void *owner)
 {
+    agent_prepare();
     runs_on_end(session_released);
-    ingress_register();
     ask_register();
     embed_register();
     markup_register();
@@ -376,7 +383,7 @@ struct json_object *agent_tools_explain(const char *session, const char *channel
                                         const char *sender, const char *text)
 {
     CLEANUP(freep) char *agent = session_key_agent(session ? session : "");
-    const struct policy_scope scope = {agent, channel, sender, NULL};
+    const struct policy_scope scope = {.agent = agent, .channel = channel, .sender = sender};
     return toolplan_explain(&scope, text);
 }
 
@@ -387,20 +394,23 @@ struct json_object *agent_commands(void)
 
 /* ---- a message that is no turn's ---- */
 
-bool agent_notice(const struct agent_notice *n)
+void agent_post(const struct agent_post *n, agent_fn *fn, void *owner)
 {
-    if (!instance_find(ROLE_CHANNEL, n->channel))
-        return false;
-    CLEANUP(freep) char *key = n->key && *n->key ? xstrdup(n->key) : xmalloc(ID_UUID_SIZE);
-    if (!n->key || !*n->key)
-        id_uuid(key);
+    char uuid[ID_UUID_SIZE];
+    id_uuid(uuid);
     struct message m = {.channel = (char *)(uintptr_t)n->channel,
-                        .event = key,
+                        .event = (char *)(uintptr_t)(n->key && *n->key ? n->key : uuid),
                         .account = (char *)(uintptr_t)(n->account ? n->account : ""),
                         .chat = (char *)(uintptr_t)(n->chat ? n->chat : ""),
                         .thread = (char *)(uintptr_t)(n->thread ? n->thread : "")};
-    outbox_notice(&m, n->text, n->buttons);
-    return true;
+    if (!instance_find(ROLE_CHANNEL, n->channel)) {
+        struct error e = {0};
+        error_set(&e, CHELA_E_NOT_FOUND, "there is no channel \"%s\"", n->channel);
+        fn(owner, &e);
+        return;
+    }
+    outbox_post(n->session && *n->session ? n->session : JOURNAL_POST, &m, n->text, n->buttons, fn,
+                owner);
 }
 
 /* ---- channels ---- */

@@ -14,8 +14,9 @@ struct json_object;
 
 typedef void agent_fn(void *owner, const struct error *e);
 
-/* Registers what plugins may ask for (submit, ask, markup ...), reads what a crash left, resumes
- * it. */
+/* Before plugins start: what they submit waits for agent_start(). */
+void agent_prepare(void);
+/* Registers what plugins may ask for (ask, markup ...), reads what a crash left, resumes it. */
 void agent_start(agent_fn *ready, void *owner);
 /* No new turns; running ones get `grace_ms`, then stop where they are and go on at the next start;
  * fn (may be NULL) when all is on disk. A second call shortens the time of the first. */
@@ -126,13 +127,14 @@ void agent_pairing_approve(const char *channel, const char *code, const char *by
                            void *owner);
 void agent_pairing_revoke(const char *channel, const char *sender, agent_fn *fn, void *owner);
 
-/* A text to a chat of a channel, outside of any turn; false: there is no such channel. buttons:
- * [{"label","value"}] or NULL. */
-struct agent_notice {
-    const char *channel, *account, *chat, *thread, *text, *key;
+/* A text to a chat of a channel, outside of any turn: on its way once it is stored (fn). session:
+ * on whose behalf, may be NULL; key: the same one again is not sent again; buttons:
+ * [{"label","value"}] or NULL. NOT_FOUND: there is no such channel. */
+struct agent_post {
+    const char *session, *channel, *account, *chat, *thread, *text, *key;
     struct json_object *buttons;
 };
-bool agent_notice(const struct agent_notice *n);
+void agent_post(const struct agent_post *n, agent_fn *fn, void *owner);
 void agent_trace(const char *run, agent_json_fn *fn, void *owner);
 
 #endif

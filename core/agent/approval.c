@@ -233,6 +233,12 @@ static void tell_resolved(const struct approval *a)
     events_emit(EVENT_APPROVAL_RESOLVED, a->session, a->run, o);
 }
 
+static const char *summary_of(const struct approval *a)
+{
+    const char *text = chela_json_string(chela_json_object(a->record, "request"), "command", NULL);
+    return text ? text : "";
+}
+
 static void decision_stored(void *arg, const struct error *e)
 {
     struct approval *a = arg;
@@ -249,6 +255,8 @@ static void decision_stored(void *arg, const struct error *e)
             decided(decided_owner, e);
         return;
     }
+    log_info("approval", "%s: %s by %s, for %s: %s", a->id, a->decision, a->by, a->session,
+             summary_of(a));
     if (strcmp(a->decision, "allow-always") == 0 && a->kind)
         allow_add(a->source, a->kind, a->by);
     tell_resolved(a);

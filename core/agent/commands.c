@@ -238,9 +238,11 @@ static void do_approve(struct command *c)
                        : strcmp(decision, "once") == 0   ? "allow-once"
                                                          : decision;
     c->text = xprintf("%s: `%.8s`.", strcmp(word, "deny") == 0 ? "Denied" : "Allowed", found);
-    const char *by = *c->m->sender_name ? c->m->sender_name
-                     : *c->m->sender    ? c->m->sender
-                                        : c->m->channel;
+    /* names are what people call themselves: the record needs the service's id */
+    const struct message *m = c->m;
+    CLEANUP(freep)
+    char *by = *m->sender_name ? xprintf("%s (%s:%s)", m->sender_name, m->channel, m->sender)
+                               : xprintf("%s:%s", m->channel, *m->sender ? m->sender : m->chat);
     approval_resolve(found, word, by, changed, c);
 }
 

@@ -60,15 +60,46 @@ static void assembly_free(struct assembly *a)
     free(a);
 }
 
+/* A list of strings as words parted by blanks. */
+static char *words_of(struct json_object *list)
+{
+    struct buf b = {0};
+    for (size_t i = 0; i < chela_json_length(list); i++) {
+        const char *word = chela_json_as_string(chela_json_at(list, i), NULL);
+        if (word && *word && !strchr(word, ' '))
+            buf_printf(&b, "%s%s", b.n ? " " : "", word);
+    }
+    buf_text(&b);
+    return buf_take(&b);
+}
+
+/* Whoever a turn is made for, its rules hold: a sub-agent or a job has no more than the message
+ * that it came of. */
+static struct tool_plan *plan_of(const struct job *j)
+{
+    const struct message *m = j->message;
+    struct json_object *wishes = message_wishes(m), *tools = chela_json_object(wishes, "tools"),
+                       *origin = chela_json_object(wishes, "onBehalfOf");
+    const char *channel = chela_json_string(origin, "channel", NULL);
+    const char *sender = chela_json_string(origin, "sender", NULL);
+    CLEANUP(freep) char *only = words_of(chela_json_array(tools, "allow"));
+    CLEANUP(freep) char *without = words_of(chela_json_array(tools, "deny"));
+    const struct policy_scope scope = {.agent = j->agent,
+                                       .channel = channel ? channel : m->channel,
+                                       .sender = sender ? sender : m->sender,
+                                       .only = only,
+                                       .without = without};
+    return toolplan_get_for(&scope);
+}
+
 /* On to the router; whatever happened, the turn is the one that ends a run. */
 static void hand_over(struct assembly *a)
 {
     struct prompt *p = a->p;
     const struct transcript *t = p->transcript;
     const struct message *m = p->job->message;
-    const struct policy_scope scope = {p->job->agent, m->channel, m->sender, NULL};
-    p->tools = toolplan_with_client(toolplan_get_for(&scope),
-                                    chela_json_array(message_wishes(m), "clientTools"));
+    p->tools =
+        toolplan_with_client(plan_of(p->job), chela_json_array(message_wishes(m), "clientTools"));
     p->tokens = tokens_of(p->system, strlen(p->system)) + p->tools->tokens;
     if (t) {
         p->tokens += transcript_tokens(t, 0) + tokens_of(t->summary, strlen(t->summary));

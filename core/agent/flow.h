@@ -31,7 +31,8 @@ struct message {
     char *text, *reply_to, *quote;
     struct json_object *media; /* [{"name","hash","mime","size"}] */
     struct json_object *extra; /* object; "request" holds a client's wishes: model, thinking,
-                                  queueMode, timeoutMs, extraSystemPrompt, runId, and of
+                                  queueMode, timeoutMs, extraSystemPrompt, runId, of plugins also
+                                  tools, budget, onBehalfOf (chela/chat.h), and of
                                   HTTP clients (gateway/api_input.h) clientTools, history */
     uint64_t at;               /* seconds since 1970 */
 };

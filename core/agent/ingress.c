@@ -440,6 +440,7 @@ void ingress_reset(void)
     map_free(&unmentioned, free);
     memset(&unmentioned, 0, sizeof unmentioned);
     ingress_client_reset();
+    ingress_submit_reset();
     media_reset();
     pairing_reset();
     traffic_reset();

@@ -6,7 +6,10 @@
 
 #include "agent/agent.h"
 
-void ingress_register(void); /* the handlers of chat.submit and chat.receipt */
+/* The handlers of chat.submit and chat.receipt. What is submitted waits until ingress_open(). */
+void ingress_register(void);
+void ingress_open(void);
+void ingress_submit_reset(void);
 /* No new messages from now on. */
 void ingress_stop(void);
 /* What was accepted but not consumed before a restart: on to the session. Owns m. */

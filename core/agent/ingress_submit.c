@@ -12,10 +12,11 @@
 #include "agent/ingress.h"
 #include "agent/traffic.h"
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "host/call.h"
 
-enum { EXTRA_BYTES = 256 << 10, MEDIA_MOST = 32 };
+enum { EXTRA_BYTES = 256 << 10, MEDIA_MOST = 32, EARLY_MOST = 1000 };
 
 static char *copy(struct chela_str s)
 {
@@ -49,9 +50,26 @@ static struct json_object *media_of(struct chela_pairs pairs)
 }
 
 struct submit {
+    struct link link; /* of `early` */
     uint64_t call;
     char *channel, *event;
+    struct message *m; /* while it waits */
 };
+
+/* Plugins start before the agent has read what a crash left: what they hand over meanwhile waits,
+ * in its order, so that no plugin has to know when to ask again. */
+static struct link early = {&early, &early};
+static unsigned early_count;
+static bool is_open;
+
+static void submit_free(struct submit *s)
+{
+    list_remove(&s->link);
+    message_free(s->m);
+    free(s->channel);
+    free(s->event);
+    free(s);
+}
 
 static void submitted(void *owner, const char *run, const struct error *e)
 {
@@ -64,9 +82,15 @@ static void submitted(void *owner, const char *run, const struct error *e)
         call_answer(s->call, &d);
     }
     ingress_client_submitted(s->channel, s->event, run, e);
-    free(s->channel);
-    free(s->event);
-    free(s);
+    submit_free(s);
+}
+
+static void hand_on(struct submit *s)
+{
+    struct message *m = s->m;
+    s->m = NULL;
+    ingress_client_amend(m);
+    ingress_accept(m, submitted, s);
 }
 
 static void plugin_submits(struct instance *in, uint64_t id, const void *args)
@@ -93,12 +117,40 @@ static void plugin_submits(struct instance *in, uint64_t id, const void *args)
     m->media = media_of(q->media);
     m->extra = parse_object(q->extra);
     m->at = q->at ? q->at : clock_now_ms() / 1000;
-    ingress_client_amend(m);
     struct submit *s = xcalloc(1, sizeof *s);
     s->call = id;
     s->channel = xstrdup(m->channel);
     s->event = xstrdup(m->event);
-    ingress_accept(m, submitted, s);
+    s->m = m;
+    list_init(&s->link);
+    if (is_open) {
+        hand_on(s);
+    } else if (early_count < EARLY_MOST) {
+        early_count++;
+        list_append(&early, &s->link);
+    } else {
+        call_answer_error(id, CHELA_E_BUSY, "the gateway is starting");
+        submit_free(s);
+    }
+}
+
+void ingress_open(void)
+{
+    is_open = true;
+    while (!list_empty(&early)) {
+        struct submit *s = CONTAINER_OF(early.next, struct submit, link);
+        list_remove(&s->link);
+        hand_on(s);
+    }
+    early_count = 0;
+}
+
+void ingress_submit_reset(void)
+{
+    is_open = false;
+    while (!list_empty(&early))
+        submit_free(CONTAINER_OF(early.next, struct submit, link));
+    early_count = 0;
 }
 
 static void plugin_receipt(struct instance *in, uint64_t id, const void *args)

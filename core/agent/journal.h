@@ -139,6 +139,10 @@ void journal_abort(struct journal_run *r, const struct journal_message *messages
                    journal_fn *fn, void *owner);
 
 /* ---- outbox, after the run ---- */
+#define JOURNAL_POST "post" /* in place of a run's id: pieces that are no turn's reply */
+/* Barrier. CONFLICT: pieces of this key are stored already. */
+void journal_post(const char *session, const struct journal_chunk *chunks, unsigned count,
+                  journal_fn *fn, void *owner);
 /* state: SENT (external id), FAILED, UNKNOWN. Lazy; for class NEITHER at once a barrier. CONFLICT:
  * there is no such piece. */
 void journal_chunk_state(const char *session, const char *run, const char *key, uint32_t send_class,

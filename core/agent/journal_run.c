@@ -285,6 +285,17 @@ static void add_chunk(struct journal_ops *o, const struct journal_run *r,
     ops_int(o, now);
 }
 
+void journal_post(const char *session, const struct journal_chunk *chunks, unsigned count,
+                  journal_fn *fn, void *owner)
+{
+    const struct journal_run post = {.session = (char *)(uintptr_t)session,
+                                     .run = (char *)(uintptr_t)JOURNAL_POST};
+    struct journal_batch *b = batch_new(session, true);
+    for (unsigned i = 0; i < count; i++)
+        add_chunk(&b->ops, &post, &chunks[i], i, clock_now_ms());
+    batch_send(b, fn, owner);
+}
+
 void journal_draft(struct journal_run *r, const struct journal_chunk *draft, journal_fn *fn,
                    void *owner)
 {

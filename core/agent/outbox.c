@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "host/call.h"
+#include "host/loop.h"
 
 struct outbox_chunks {
     struct journal_chunk *rows;
@@ -172,6 +173,22 @@ void outbox_resume(const struct outbox_left *left)
                                       .doubt = class == CHELA_SEND_NEITHER});
 }
 
+/* ---- what is no turn's reply ---- */
+
+static struct json_object *loose_body(const struct message *m, const char *piece,
+                                      struct json_object *buttons)
+{
+    struct json_object *o = chela_json_new_object();
+    chela_json_put_text(o, "channel", m->channel);
+    chela_json_put_text(o, "account", m->account);
+    chela_json_put_text(o, "chat", m->chat);
+    chela_json_put_text(o, "thread", m->thread);
+    chela_json_put_text(o, "text", piece);
+    if (buttons)
+        chela_json_put(o, "buttons", json_object_get(buttons));
+    return o;
+}
+
 void outbox_notice(const struct message *m, const char *text, struct json_object *buttons)
 {
     static uint64_t serial; /* one message may be followed by several */
@@ -183,18 +200,77 @@ void outbox_notice(const struct message *m, const char *text, struct json_object
     char **pieces;
     unsigned count = pieces_make(text, c->dialect, c->text_limit, c->unit, &pieces);
     for (unsigned i = 0; i < count; i++) {
-        struct json_object *o = chela_json_new_object();
-        chela_json_put_text(o, "channel", m->channel);
-        chela_json_put_text(o, "account", m->account);
-        chela_json_put_text(o, "chat", m->chat);
-        chela_json_put_text(o, "thread", m->thread);
-        chela_json_put_text(o, "text", pieces[i]);
-        if (buttons && i + 1 == count && (c->can & CHELA_CAN_BUTTONS))
-            chela_json_put(o, "buttons", json_object_get(buttons));
+        bool with = i + 1 == count && (c->can & CHELA_CAN_BUTTONS);
         CLEANUP(freep)
         char *key = xprintf("notice.%s.%llu.%u", m->event, (unsigned long long)serial, i);
-        lane_enqueue(&(struct lane_piece){
-            .run = "", .session = "", .key = key, .body = o, .send_class = CHELA_SEND_NEITHER});
+        lane_enqueue(&(struct lane_piece){.run = "",
+                                          .session = "",
+                                          .key = key,
+                                          .body = loose_body(m, pieces[i], with ? buttons : NULL),
+                                          .send_class = CHELA_SEND_NEITHER});
     }
     pieces_free(pieces, count);
+}
+
+struct post {
+    char *session;
+    struct outbox_chunks *chunks;
+    outbox_post_fn *fn;
+    void *owner;
+};
+
+static void posted(void *owner, const struct error *e)
+{
+    struct post *p = owner;
+    bool again = e && e->class == CHELA_E_CONFLICT;
+    if (e) {
+        outbox_drop(p->chunks);
+    } else {
+        struct reply *r = xcalloc(1, sizeof *r);
+        r->run = xstrdup(JOURNAL_POST);
+        r->session = xstrdup(p->session);
+        outbox_send(r, p->chunks);
+    }
+    if (p->fn)
+        p->fn(p->owner, again ? NULL : e);
+    free(p->session);
+    free(p);
+}
+
+static void post_failed(void *arg)
+{
+    struct error e = {0};
+    error_set(&e, CHELA_E_UNSUPPORTED, "the channel is not there or sends nothing");
+    struct post *p = arg;
+    p->chunks = NULL;
+    posted(p, &e);
+}
+
+void outbox_post(const char *session, const struct message *m, const char *text,
+                 struct json_object *buttons, outbox_post_fn *fn, void *owner)
+{
+    struct post *p = xcalloc(1, sizeof *p);
+    struct instance *in = lane_channel(m->channel);
+    p->session = xstrdup(session);
+    p->fn = fn;
+    p->owner = owner;
+    if (!in || !*text) {
+        loop_defer(post_failed, p);
+        return;
+    }
+    const struct chela_channel *c = instance_iface(in)->channel;
+    char **pieces;
+    p->chunks = xcalloc(1, sizeof *p->chunks);
+    p->chunks->count = pieces_make(text, c->dialect, c->text_limit, c->unit, &pieces);
+    p->chunks->rows = xcalloc(p->chunks->count ? p->chunks->count : 1, sizeof *p->chunks->rows);
+    for (unsigned i = 0; i < p->chunks->count; i++) {
+        bool with = i + 1 == p->chunks->count && (c->can & CHELA_CAN_BUTTONS);
+        struct json_object *body = loose_body(m, pieces[i], with ? buttons : NULL);
+        p->chunks->rows[i] = (struct journal_chunk){.key = xprintf("post.%s.%u", m->event, i),
+                                                    .body = xstrdup(chela_json_text(body, NULL)),
+                                                    .send_class = c->send_class};
+        json_object_put(body);
+    }
+    pieces_free(pieces, p->chunks->count);
+    journal_post(session, p->chunks->rows, p->chunks->count, posted, p);
 }

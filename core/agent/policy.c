@@ -165,6 +165,19 @@ static bool rules_allow(const struct policy_scope *s, const struct tool *t, cons
     return true;
 }
 
+/* A list of the turn's own, parted by blanks. */
+static bool words_name(const char *words, const struct tool *t)
+{
+    while (words && *words) {
+        size_t n = strcspn(words, " ");
+        CLEANUP(freep) char *word = xmemdup(words, n);
+        if (n && word_names(word, t->name, t->group))
+            return true;
+        words += n + strspn(words + n, " ");
+    }
+    return false;
+}
+
 bool policy_visible(const struct policy_scope *s, const struct tool *t, const char **why)
 {
     const char *agent = s->agent;
@@ -175,6 +188,8 @@ bool policy_visible(const struct policy_scope *s, const struct tool *t, const ch
                   agent_lists(agent, "tools.also_allow", t) || global_lists("tools.also_allow", t);
     if (!listed)
         *why = "the profile leaves its group out";
+    else if (words_name(s->without, t) || (s->only && *s->only && !words_name(s->only, t)))
+        *why = "who began this turn left it out";
     else if (global_lists("tools.deny", t))
         *why = "tools.deny names it";
     else if (agent_lists(agent, "tools.deny", t))

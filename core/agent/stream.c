@@ -17,7 +17,8 @@
 
 enum { FRAME_MS = 75 };
 
-static const char silent[] = "NO_REPLY";
+/* What a model says when nothing is to be said; the second after a heartbeat. */
+static const char *const silent[] = {"NO_REPLY", "HEARTBEAT_OK"};
 
 static void trim(const char **text, size_t *n)
 {
@@ -32,13 +33,19 @@ static void trim(const char **text, size_t *n)
 bool stream_is_silent(const char *text, size_t n)
 {
     trim(&text, &n);
-    return n == sizeof silent - 1 && strncasecmp(text, silent, n) == 0;
+    for (unsigned i = 0; i < ARRAY_LENGTH(silent); i++)
+        if (n == strlen(silent[i]) && strncasecmp(text, silent[i], n) == 0)
+            return true;
+    return false;
 }
 
 bool stream_maybe_silent(const char *text, size_t n)
 {
     trim(&text, &n);
-    return n < sizeof silent && strncasecmp(text, silent, n) == 0;
+    for (unsigned i = 0; i < ARRAY_LENGTH(silent); i++)
+        if (n <= strlen(silent[i]) && strncasecmp(text, silent[i], n) == 0)
+            return true;
+    return false;
 }
 
 void stream_chat(const char *run, const char *state, struct json_object *o)

@@ -205,6 +205,8 @@ static char *source_json(const struct message *m)
     chela_json_put_text(o, "account", m->account);
     chela_json_put_text(o, "chat", m->chat);
     chela_json_put_text(o, "sender", m->sender);
+    if (*m->thread)
+        chela_json_put_text(o, "thread", m->thread);
     char *text = xstrdup(chela_json_text(o, NULL));
     json_object_put(o);
     return text;

@@ -15,7 +15,9 @@
 #include "base/mem.h"
 #include "host/settings.h"
 
-static struct map plans; /* by agent and the rules that fit */
+static struct map plans; /* by agent, the rules that fit, and what a turn leaves */
+
+enum { PLANS_MOST = 64 };
 
 struct cached {
     struct tool_plan *plan;
@@ -61,11 +63,19 @@ static void make_pairs(struct tool_plan *p)
             (struct chela_pair){chela_s(p->tools[i]->name), chela_s(p->tools[i]->definition)};
 }
 
+static struct policy_scope scope_of(const struct tool_plan *p)
+{
+    return (struct policy_scope){.agent = p->agent,
+                                 .channel = p->channel,
+                                 .sender = p->sender,
+                                 .only = p->only,
+                                 .without = p->without};
+}
+
 /* Why a tool is not offered, or NULL if it is. `taken`: tools before it. */
 static const char *hidden(const struct tool_plan *taken, const struct tool *t)
 {
-    const struct policy_scope scope = {taken->agent, taken->channel, taken->sender, NULL};
-
+    const struct policy_scope scope = scope_of(taken);
     if (t->broken)
         return t->broken;
     if (instance_state(t->instance) != INSTANCE_RUNNING)
@@ -85,6 +95,8 @@ static struct tool_plan *new_plan(const struct policy_scope *scope)
     p->agent = xstrdup(scope->agent);
     p->channel = xstrdup(scope->channel ? scope->channel : "");
     p->sender = xstrdup(scope->sender ? scope->sender : "");
+    p->only = xstrdup(scope->only ? scope->only : "");
+    p->without = xstrdup(scope->without ? scope->without : "");
     return p;
 }
 
@@ -168,7 +180,9 @@ struct tool_plan *toolplan_get_for(const struct policy_scope *scope)
     static uint64_t revisions;
     uint64_t stamp = stamp_now();
     CLEANUP(freep) char *rules = policy_rules_key(scope);
-    CLEANUP(freep) char *key = xprintf("%s\n%s", scope->agent, rules);
+    CLEANUP(freep)
+    char *key = xprintf("%s\n%s\n%s\n%s", scope->agent, rules, scope->only ? scope->only : "",
+                        scope->without ? scope->without : "");
     struct cached *c = map_get(&plans, key);
     if (c && (c->stamp != stamp || c->settings != settings_now())) {
         map_remove(&plans, key);
@@ -176,6 +190,10 @@ struct tool_plan *toolplan_get_for(const struct policy_scope *scope)
         c = NULL;
     }
     if (!c) {
+        if (plans.count >= PLANS_MOST) { /* narrowed ones are as many as there are wishes */
+            map_free(&plans, cached_free);
+            memset(&plans, 0, sizeof plans);
+        }
         c = xcalloc(1, sizeof *c);
         c->plan = build(scope);
         c->plan->shared = true;
@@ -199,7 +217,7 @@ struct tool_plan *toolplan_with_client(struct tool_plan *p, struct json_object *
     if (chela_json_length(list) == 0)
         return p;
     struct toolset *theirs = toolset_of_client(list);
-    struct policy_scope scope = {p->agent, p->channel, p->sender, NULL};
+    struct policy_scope scope = scope_of(p);
     struct tool_plan *own = new_plan(&scope);
     own->revision = p->revision;
     for (unsigned i = 0; i < theirs->count; i++)
@@ -226,6 +244,8 @@ void toolplan_release(struct tool_plan *p)
     free(p->agent);
     free(p->channel);
     free(p->sender);
+    free(p->only);
+    free(p->without);
     free(p);
 }
 
@@ -255,7 +275,7 @@ const struct tool *toolplan_resolve(struct tool_plan **plan, const char *name)
     if (!found)
         return NULL;
     if ((*plan)->shared) {
-        struct policy_scope scope = {(*plan)->agent, (*plan)->channel, (*plan)->sender, NULL};
+        struct policy_scope scope = scope_of(*plan);
         struct tool_plan *own = new_plan(&scope);
         own->revision = (*plan)->revision;
         for (unsigned i = 0; i < (*plan)->count; i++)
@@ -284,7 +304,8 @@ void toolplan_each_left_out(const struct tool_plan *p, void (*fn)(void *arg, con
 bool toolplan_allows(const struct tool_plan *p, const struct tool *t, const char *provider,
                      const char **why)
 {
-    struct policy_scope scope = {p->agent, p->channel, p->sender, provider};
+    struct policy_scope scope = scope_of(p);
+    scope.provider = provider;
     return !t->instance || policy_visible(&scope, t, why);
 }
 
@@ -292,7 +313,7 @@ struct chela_pair *toolplan_pairs(const struct tool_plan *p, const char *provide
                                   unsigned *ret_count)
 {
     const char *why;
-    struct policy_scope scope = {p->agent, p->channel, p->sender, NULL};
+    struct policy_scope scope = scope_of(p);
     CLEANUP(freep) char *without = policy_rules_key(&scope);
     scope.provider = provider;
     CLEANUP(freep) char *with = policy_rules_key(&scope);

@@ -23,7 +23,7 @@ struct tool_plan {
     unsigned count;
     uint32_t tokens;
     bool shared; /* the agent's cached one: copied before something is appended */
-    char *agent, *channel, *sender; /* for whom */
+    char *agent, *channel, *sender, *only, *without; /* for whom: policy_scope.h */
 };
 
 /* The plan for an agent, on any channel; the same object as long as nothing changes. */

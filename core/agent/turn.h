@@ -125,6 +125,8 @@ void turn_escalate(struct turn *t);
 /* False: a person is asked whether to go on, then turn_call() comes again, or the end. */
 bool turn_within_limits(struct turn *t);
 void turn_limits_stop(struct turn *t);
+/* What the message's budget leaves has been used: the next call is the last. */
+bool turn_budget_spent(struct turn *t);
 
 /* turn_failure.c */
 void turn_call_failed(struct turn *t, struct model_answer *a);

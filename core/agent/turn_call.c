@@ -282,7 +282,8 @@ void turn_call(struct turn *t)
     t->key = modelkeys_choose(turn_model(t), t->job->session);
     tell_model(t);
     note_no_tools(t);
-    if (t->steps >= (unsigned)agents_number(t->job->agent, "max_steps", 100))
+    if (t->steps >= (unsigned)agents_number(t->job->agent, "max_steps", 100) ||
+        turn_budget_spent(t))
         t->closing = true;
     runs_move(t->run, TURN_CALLING);
     struct turn_budget b = turn_budget(t);

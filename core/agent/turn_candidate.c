@@ -124,6 +124,24 @@ void turn_escalate(struct turn *t)
     decisions_say(t->run, "escalate", "%s after %u rounds of tools", full, t->steps);
 }
 
+/* ---- what this one turn may take ---- */
+
+bool turn_budget_spent(struct turn *t)
+{
+    struct json_object *b = chela_json_object(message_wishes(t->job->message), "budget");
+    if (!b || t->closing)
+        return false;
+    int64_t tokens = chela_json_int(b, "tokens", 0), steps = chela_json_int(b, "steps", 0);
+    double cost = chela_json_double(b, "cost", 0);
+    uint64_t used = usage_in(&t->usage) + t->usage.out;
+    if (!((tokens > 0 && used >= (uint64_t)tokens) || (steps > 0 && t->steps >= (uint64_t)steps) ||
+          (cost > 0 && t->cost >= cost)))
+        return false;
+    decisions_say(t->run, "budget", "spent: %llu tokens in %u steps; the answer is asked for",
+                  (unsigned long long)used, t->steps);
+    return true;
+}
+
 /* ---- limits of money ---- */
 
 static bool granted(const struct turn *t, const char *key)

@@ -127,6 +127,8 @@ void turn_finish(struct turn *t, struct json_object *parts)
     chela_json_put_text(r->extra, "run", t->job->run);
     chela_json_put_text(r->extra, "session", t->job->session);
     chela_json_put_text(r->extra, "model", t->model);
+    if (failed)
+        chela_json_put_text(r->extra, "status", "error");
     t->reply = r;
     draft_settle(t->draft, draft_settled, t);
 }

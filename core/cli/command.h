@@ -17,6 +17,7 @@ int cmd_gateway(int argc, char **argv);
 int cmd_health(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
 int cmd_mcp(int argc, char **argv);
+int cmd_cron(int argc, char **argv);
 int cmd_memory(int argc, char **argv);
 int cmd_message(int argc, char **argv);
 int cmd_models(int argc, char **argv);

@@ -144,7 +144,7 @@ static void send_message(struct rpc *rpc, json_object *params, const struct mann
     wish(request, "provider", params, "provider");
     wish(request, "extraSystemPrompt", params, "extraSystemPrompt");
     wish(request, "replyToId", params, "replyToId");
-    wish(request, "noCommands", params, "suppressCommandInterpretation");
+    wish(request, "suppressCommandInterpretation", params, "suppressCommandInterpretation");
     struct agent_client_message m = {
         .channel = channel,
         .client = client,

@@ -343,7 +343,7 @@ const struct chela_option settings_core_table[] = {
     N("plugins.defaults", CHELA_LIST,
       "store_sqlite, provider_anthropic, provider_openai, provider_ollama, provider_demo, "
       "router_rules, router_llm, tool_files, tool_exec, tool_memory, tool_skills, tool_web, "
-      "channel_cli, channel_webchat",
+      "tool_sessions, tool_cron, channel_cli, channel_heartbeat, channel_webchat",
       "modules whose types exist without configuration; those not installed are left out"),
 
     /* logging */

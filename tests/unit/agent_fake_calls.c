@@ -327,3 +327,14 @@ void fake_calls_close(void)
     map_free(&answers, free);
     memset(&answers, 0, sizeof answers);
 }
+
+/* ---- what is no turn's ---- */
+
+void journal_post(const char *session, const struct journal_chunk *chunks, unsigned count,
+                  journal_fn *fn, void *owner)
+{
+    struct journal_run *r = journal_run_begin(session, JOURNAL_POST);
+    for (unsigned i = 0; i < count; i++)
+        journal_draft(r, &chunks[i], i + 1 == count ? fn : NULL, owner);
+    journal_run_end(r);
+}

@@ -128,6 +128,51 @@ static void lists_and_profiles_decide_what_is_seen(void **state)
     world_close();
 }
 
+/* Sub-agents and jobs: less than the agent has, and no more than where they came from. */
+static void a_turn_has_what_its_beginner_leaves(void **state)
+{
+    (void)state;
+    world_open();
+    world_tool("read", LOW ",\"group\":\"fs\"");
+    world_tool("send", LOW ",\"group\":\"messaging\"");
+    world_script((struct script){.calls = {{"a", "send", "{}", false}}});
+    world_submit("r1", "hi", "\"tools\":{\"allow\":[\"group:fs\",\"loo?\"],\"deny\":[\"look\"]}");
+    fake_run();
+    assert_non_null(strstr(world.requests[0], "\"read\""));
+    assert_null(strstr(world.requests[0], "\"send\""));
+    assert_null(strstr(world.requests[0], "\"look\""));
+    assert_int_equal(world.tool_count, 0); /* nor can it be called by its name */
+    fake_set("tools.rules", "1");
+    fake_set("tools.rules.0.channel", "tele");
+    fake_set("tools.rules.0.sender", "42");
+    fake_set("tools.rules.0.deny", "read");
+    unsigned before = world.request_count;
+    world_submit("r2", "hi", "\"onBehalfOf\":{\"channel\":\"tele\",\"sender\":\"42\"}");
+    fake_run();
+    assert_null(strstr(world.requests[before], "\"read\""));
+    assert_non_null(strstr(world.requests[before], "\"send\""));
+    before = world.request_count;
+    world_submit("r3", "hi", NULL);
+    fake_run();
+    assert_non_null(strstr(world.requests[before], "\"read\""));
+    world_close();
+}
+
+static void a_budget_ends_with_an_answer(void **state)
+{
+    (void)state;
+    world_open();
+    for (unsigned i = 0; i < 2; i++)
+        world_script((struct script){.calls = {{"", "look", "{}", false}}});
+    world_script((struct script){.text = "that is all", .calls = {{"", "look", "{}", false}}});
+    world_submit("r1", "loop", "\"budget\":{\"steps\":2}");
+    fake_run();
+    assert_int_equal(world.tool_count, 2);
+    assert_non_null(strstr(world.requests[2], "\"tool_choice\":\"none\""));
+    assert_string_equal(fake_run_state("r1"), "DONE");
+    world_close();
+}
+
 static void a_plugin_that_does_not_run_offers_nothing(void **state)
 {
     (void)state;
@@ -244,6 +289,8 @@ int main(void)
         cmocka_unit_test(confirm_before_run_knows_its_aliases),
         cmocka_unit_test(globs_match),
         cmocka_unit_test(lists_and_profiles_decide_what_is_seen),
+        cmocka_unit_test(a_turn_has_what_its_beginner_leaves),
+        cmocka_unit_test(a_budget_ends_with_an_answer),
         cmocka_unit_test(a_plugin_that_does_not_run_offers_nothing),
         cmocka_unit_test(a_tool_with_a_schema_that_cannot_be_used_is_shown_but_not_offered),
         cmocka_unit_test(a_tool_that_says_nothing_of_its_risk_is_asked_about),

@@ -40,7 +40,12 @@ enum {
  *
  *   media            name = file name, value = JSON {"hash","mime","size"} or {"reference",...}
  *
- *   extra            JSON object
+ *   extra            JSON object: "agent", and "request", what a plugin that begins turns by itself
+ *                    wishes: {"runId", "model", "thinking", "timeoutMs", "extraSystemPrompt",
+ *                    "queueMode", "suppressCommandInterpretation": the text is no command,
+ *                    "tools": {"allow": [names, globs, "group:fs"], "deny": [...]},
+ *                    "budget": {"tokens", "steps", "cost"}: the last call then asks for the answer,
+ *                    "onBehalfOf": {"channel", "sender"}: whose rules for tools hold}
  *
  * done: OK = stored (text = run id, "" if it only went into the history), CHELA_E_CONFLICT = seen
  * before, CHELA_E_DENIED = the sender may not (who asks to be paired has been told how): only after

@@ -19,7 +19,7 @@
  *   name arguments   tool and its arguments (JSON object)
  *   call_id          id of the call in the transcript
  *   agent session    who asks; workspace: absolute folder that file tools are confined to
- *   source           JSON {"channel","account","chat","sender"}
+ *   source           JSON {"channel","account","chat","sender","thread"}
  *   binding          run: what prepare gave as "binding"; run refuses if it no longer holds
  *   run              id of the turn that the call is part of
  *   timeout_ms       run: the host cancels the call after this, 0 = none
