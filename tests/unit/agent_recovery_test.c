@@ -179,6 +179,53 @@ static void class_i_is_sent_again_with_the_same_key(void **state)
     world_close();
 }
 
+static void post_stored(void *owner, const struct error *e)
+{
+    *(int *)owner = e ? (int)e->class : 0;
+}
+
+/* A text that is no turn's reply: a tool's message, what a job says. */
+static void a_post_is_stored_before_it_goes_out(void **state)
+{
+    int stored = -1;
+    const struct agent_post post = {.channel = "cli", .chat = "c", .text = "hi", .key = "k"};
+    (void)state;
+    world_open();
+    fake_on(CHELA_FN_CHANNEL_SEND, nothing_said);
+    agent_post(&post, post_stored, &stored);
+    fake_run();
+    assert_int_equal(stored, 0);
+    assert_string_equal(fake_chunk_state("post.k.0"), "SENDING");
+    fake_crash();
+    fake_on(CHELA_FN_CHANNEL_SEND, world_send);
+    world.sends = 0;
+    fake_start_agent();
+    assert_int_equal(world.sends, 1);
+    assert_string_equal(fake_chunk_state("post.k.0"), "SENT");
+    const struct agent_post nowhere = {.channel = "none", .chat = "c", .text = "hi"};
+    agent_post(&nowhere, post_stored, &stored);
+    fake_run();
+    assert_int_equal(stored, CHELA_E_NOT_FOUND);
+    world_close();
+}
+
+/* Plugins start before the agent does. */
+static void what_is_submitted_too_early_waits(void **state)
+{
+    (void)state;
+    world_open();
+    fake_crash();
+    agent_prepare();
+    world_submit("r1", "early", NULL);
+    fake_run();
+    const char *begun = fake_run_state("r1");
+    assert_true(!begun || !*begun);
+    fake_start_agent();
+    fake_run();
+    assert_string_equal(fake_run_state("r1"), "DONE");
+    world_close();
+}
+
 static void class_i_is_asked_for_once_its_window_is_over(void **state)
 {
     (void)state;
@@ -295,6 +342,8 @@ int main(void)
         cmocka_unit_test(class_i_is_sent_again_with_the_same_key),
         cmocka_unit_test(class_i_is_asked_for_once_its_window_is_over),
         cmocka_unit_test(class_q_looks_first),
+        cmocka_unit_test(a_post_is_stored_before_it_goes_out),
+        cmocka_unit_test(what_is_submitted_too_early_waits),
         cmocka_unit_test(class_n_is_held),
         cmocka_unit_test(class_n_is_sent_again_and_marked_if_so_configured),
         cmocka_unit_test(a_run_that_crashes_again_and_again_is_given_up),
