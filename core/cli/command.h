@@ -15,6 +15,7 @@ int cmd_devices(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_gateway(int argc, char **argv);
 int cmd_health(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_logs(int argc, char **argv);
 int cmd_mcp(int argc, char **argv);
 int cmd_cron(int argc, char **argv);
