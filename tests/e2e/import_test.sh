@@ -44,7 +44,7 @@ cat >"$tmp/claw/openclaw.json" <<'END'
 }
 END
 cat >"$tmp/claw/parts/models.json5" <<'END'
-{ models: { providers: { mock: { baseUrl: 'http://127.0.0.1:18080/v1', apiKey: "${MOCK_KEY}", api: 'openai-completions',
+{ models: { providers: { mock: { baseUrl: 'http://models.example/v1', apiKey: "${MOCK_KEY}", api: 'openai-completions',
   models: [ { id: 'mock-1', contextWindow: 128000 }, { id: "mock-2" }, ] } } } }
 END
 cat >"$tmp/claw/parts/servers.json" <<'END'
