@@ -13,6 +13,7 @@
 #include "gateway/connection.h"
 #include "gateway/secret.h"
 #include "host/instance.h"
+#include "host/loop.h"
 #include "host/settings.h"
 #include "support/json.h"
 
@@ -20,7 +21,10 @@ static struct {
     bool ready;
     uint64_t opened_ms;
     int64_t presence_version, health_version;
+    uint64_t presence_timer, presence_told_ms;
 } state;
+
+enum { PRESENCE_MOST = 100, PRESENCE_PAUSE_MS = 10 };
 
 void health_open(void)
 {
@@ -31,6 +35,10 @@ void health_open(void)
 void health_set_ready(bool ready)
 {
     state.ready = ready;
+    if (!ready) {
+        loop_timer_stop(state.presence_timer);
+        state.presence_timer = 0;
+    }
 }
 
 bool health_ready(void)
@@ -98,6 +106,8 @@ json_object *health_snapshot(void)
 
 static void add_presence(void *arg, struct connection *c)
 {
+    if (chela_json_length(arg) == PRESENCE_MOST)
+        return;
     json_object *o = chela_json_push_object(arg);
     chela_json_put_int(o, "ts", (int64_t)c->connected_ms);
     chela_json_put_text(o, "mode", c->mode);
@@ -120,13 +130,31 @@ json_object *health_presence(void)
     return list;
 }
 
-void health_presence_changed(void)
+static void tell_presence(void *arg)
 {
     json_object *payload = chela_json_new_object();
-    state.presence_version++;
+    (void)arg;
+    loop_timer_stop(state.presence_timer);
+    state.presence_timer = 0;
+    state.presence_told_ms = clock_ticks_ms();
     chela_json_put(payload, "presence", health_presence());
     connection_broadcast("presence", payload, 0, 0);
     json_object_put(payload);
+}
+
+/* The more there are, the seldomer each is told of one more: what it costs in all stays the same
+ * however many connect. */
+void health_presence_changed(void)
+{
+    uint64_t pause = (uint64_t)connection_count() * PRESENCE_PAUSE_MS,
+             due = state.presence_told_ms + pause, now = clock_ticks_ms();
+    state.presence_version++;
+    if (state.presence_timer)
+        return;
+    if (!state.presence_told_ms || now >= due)
+        tell_presence(NULL);
+    else
+        state.presence_timer = loop_timer(due - now, tell_presence, NULL);
 }
 
 void health_changed(void)
