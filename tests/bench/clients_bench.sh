@@ -5,7 +5,8 @@
 . "${CHELA_TEST_SRCDIR:-$(dirname "$0")/../..}/tests/lib/tap.sh"
 tap_ended=1 # no test: tap.sh is here for its places and its background programs
 
-quick=${CHELA_TEST_QUICK:-}
+runs=20 sockets=2000
+[ -z "${CHELA_TEST_QUICK:-}" ] || runs=5 sockets=200
 make -C "$build" -s tests/bench/clients tests/bench/start tests/fakes/mock_model >/dev/null
 start_background mock "$build/tests/fakes/mock_model" --fixed 20
 cat >"$CHELA_CONFIG" <<CONF
@@ -33,8 +34,8 @@ median() {
 }
 chela agent -m "warm up" >/dev/null
 figure "chela --version, whole process" "$(median 20 "$build/chela" --version)"
-figure "chela agent -m, whole process" "$(median $([ "$quick" ] && echo 5 || echo 20) "$build/chela" agent -m hi)"
-line=$("$build/tests/bench/clients" "$gateway_port" "$token" "$gateway_pid" $([ "$quick" ] && echo 200 || echo 2000))
+figure "chela agent -m, whole process" "$(median "$runs" "$build/chela" agent -m hi)"
+line=$("$build/tests/bench/clients" "$gateway_port" "$token" "$gateway_pid" "$sockets")
 value() { sed -n "s/^\(.* \)\?$1=\([^ ]*\).*/\2/p" <<<"$line"; }
 figure "connect to hello-ok, median" "$(awk -v us="$(value hello_us)" 'BEGIN { printf "%.2f ms", us / 1000 }')" \
     "p99 $(awk -v us="$(value p99_us)" 'BEGIN { printf "%.2f ms", us / 1000 }')"
