@@ -104,7 +104,7 @@ like "$out" "far/mock-1 .*near/mock-2 " "by model"
 run chela usage --by session
 like "$out" "agent:main:two +40 +18 .*agent:main:one +20 +9 " "by session"
 run chela usage --by channel
-like "$out" "cli +80 +36 +0 +3 " "by channel"
+like "$out" "cli +60 +27 +0 +3 .*- +20 +9 +0 +0 .*total +80 +36 +0 +3 " "by channel; a probe has none"
 run chela usage --by day --days 1 --json
 like "$out" '^\{"rows":\[\{"day":"20[0-9-]+","tokensIn":80,"tokensOut":36,"cached":0,"answers":3,"answeredLocally":1,"unpriced":0,"price":0.076' \
     "and as JSON"
