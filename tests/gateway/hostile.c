@@ -426,8 +426,8 @@ static void idle_sockets(unsigned count)
     }
     long each = in ? (memory_kib() - before) * 1024 / (long)in : 0;
     printf("# %u of %u sockets were let in, %ld bytes of memory each\n", in, count, each);
-    unharmed(good && in == open && in > 0 && each < 24 * 1024,
-             "idle sockets cost less than 24 KiB each, others are served");
+    unharmed(good && in == open && in > 0 && each < 64 * 1024,
+             "idle sockets cost less than 64 KiB each, others are served");
     for (unsigned i = 0; i < count; i++)
         raw_close(&all[i]);
     free(all);

@@ -156,6 +156,40 @@ await point('a stranger sees a door and nothing behind it', async (is, shot) => 
     await other.close();
 });
 
+// A code as `chela dashboard` asks for one.
+const dashboardCode = () => new Promise((go) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/`);
+    const ask = (id, method, params) => socket.send(JSON.stringify({ type: 'req', id, method, params }));
+    socket.onmessage = ({ data }) => {
+        const frame = JSON.parse(data);
+        if (frame.event === 'connect.challenge') {
+            ask('c', 'connect', { minProtocol: 4, maxProtocol: 4, role: 'operator', scopes: ['operator.admin'],
+                client: { id: 'cli', version: '1', platform: 'x', mode: 'cli' }, auth: { token: secret } });
+        } else if (frame.id === 'c') {
+            ask('d', 'chela.dashboard.code', {});
+        } else if (frame.id === 'd') {
+            socket.close();
+            go(frame.payload.code);
+        }
+    };
+});
+
+await point('a link of chela dashboard lets this browser in, once, and it is known from then on', async (is) => {
+    const other = await newContext(), p = is(await other.newPage()), link = `http://127.0.0.1:${port}/#code=${await dashboardCode()}`;
+    p.errors = [];
+    await p.goto(link);
+    await p.waitForSelector('html[data-ready]');
+    assert.equal(new URL(p.url()).hash, '', 'the code is wiped from the address');
+    await p.reload();
+    await p.waitForSelector('html[data-ready]');
+    const again = await newContext(), q = is(await again.newPage());
+    q.errors = [];
+    await q.goto(link);
+    await q.waitForSelector('#login[open]');
+    await other.close();
+    await again.close();
+});
+
 await point('with the secret the page opens and greets', async (is, shot) => {
     page = is(await openPage(context));
     await page.waitForSelector('.empty');
