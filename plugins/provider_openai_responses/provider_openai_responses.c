@@ -69,6 +69,13 @@ struct progress {
     bool any_text; /* of an earlier message */
 };
 
+static void put_headers(struct chela_inst *in, struct chela_headers *h)
+{
+    chela_headers_open(h);
+    chela_headers_bearer(h, chela_option_text(in, "api_key"));
+    chela_headers_add(h, "openai-organization", chela_option_text(in, "organization"));
+}
+
 static void begin(struct chela_inst *in, const struct chela_begin *b)
 {
     struct chela_stream *s = chela_stream_begin(in, b, &request_naming, in->self);
@@ -83,9 +90,7 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
     request_write(out, b, s->tools, &params, &style);
     fclose(out);
     snprintf(url, sizeof url, "%s/responses", chela_option_text(in, "base_url").s);
-    chela_headers_open(&h);
-    chela_headers_bearer(&h, chela_option_text(in, "api_key"));
-    chela_headers_add(&h, "openai-organization", chela_option_text(in, "organization"));
+    put_headers(in, &h);
     s->extra = calloc(1, sizeof(struct progress));
     if (!s->extra)
         abort();
@@ -97,6 +102,15 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
 static void render(struct chela_inst *in, const struct chela_render *r)
 {
     chela_render_message(in, r, &request_naming, NULL, request_message);
+}
+
+static void embed(struct chela_inst *in, const struct chela_embed *e)
+{
+    struct chela_headers h;
+    char url[2048];
+    snprintf(url, sizeof url, "%s/embeddings", chela_option_text(in, "base_url").s);
+    put_headers(in, &h);
+    chela_embed_input(in, e, url, &h);
 }
 
 /* ---- answer ---- */
@@ -343,7 +357,8 @@ static void whole(struct chela_stream *s, json_object *o)
         take_end(s, o);
 }
 
-static const struct chela_dialect dialect = {.errors = errors, .event = event, .whole = whole};
+static const struct chela_dialect dialect = {
+    .errors = errors, .event = event, .whole = whole, .vectors = chela_embed_data};
 
 static void http(struct chela_inst *in, const struct chela_http_event *e)
 {
@@ -359,6 +374,7 @@ static const struct chela_provider provider = {
     .size = (uint32_t)sizeof(struct chela_provider),
     .begin = begin,
     .render = render,
+    .embed = embed,
 };
 
 static const struct chela_iface responses = {

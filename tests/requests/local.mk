@@ -55,3 +55,48 @@ tests_requests_request_deepseek_SOURCES = $(tests_requests_request_openai_SOURCE
 tests_requests_request_deepseek_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_openai -DGOLDEN='"deepseek"' \
 	-DOWN='"openai"' -DOPTIONS='{CHELA_LIT("preset"),CHELA_LIT("deepseek")}'
 tests_requests_request_deepseek_LDADD = $(TESTKIT_LIBS)
+
+# Model lists and embeddings of each (service_test.c).
+SERVICE_SOURCES = tests/requests/service_test.c sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
+plugin_tests += tests/requests/service_anthropic \
+	tests/requests/service_openai \
+	tests/requests/service_deepseek \
+	tests/requests/service_openai_responses \
+	tests/requests/service_google \
+	tests/requests/service_mistral \
+	tests/requests/service_ollama \
+	tests/requests/service_llamacpp
+tests_requests_service_anthropic_SOURCES = $(SERVICE_SOURCES) plugins/provider_anthropic/provider_anthropic.c \
+	plugins/provider_anthropic/request.c
+tests_requests_service_anthropic_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_anthropic -DSERVICE='"anthropic"'
+tests_requests_service_anthropic_LDADD = $(TESTKIT_LIBS)
+tests_requests_service_openai_SOURCES = $(SERVICE_SOURCES) plugins/provider_openai/provider_openai.c \
+	plugins/provider_openai/preset.c \
+	plugins/provider_openai/request.c
+tests_requests_service_openai_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_openai -DSERVICE='"openai"'
+tests_requests_service_openai_LDADD = $(TESTKIT_LIBS)
+tests_requests_service_deepseek_SOURCES = $(SERVICE_SOURCES) plugins/provider_openai/provider_openai.c \
+	plugins/provider_openai/preset.c \
+	plugins/provider_openai/request.c
+tests_requests_service_deepseek_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_openai -DSERVICE='"deepseek"'
+tests_requests_service_deepseek_LDADD = $(TESTKIT_LIBS)
+tests_requests_service_openai_responses_SOURCES = $(SERVICE_SOURCES) plugins/provider_openai_responses/provider_openai_responses.c \
+	plugins/provider_openai_responses/request.c
+tests_requests_service_openai_responses_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_openai_responses -DSERVICE='"openai-responses"'
+tests_requests_service_openai_responses_LDADD = $(TESTKIT_LIBS)
+tests_requests_service_google_SOURCES = $(SERVICE_SOURCES) plugins/provider_google/provider_google.c \
+	plugins/provider_google/request.c
+tests_requests_service_google_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_google -DSERVICE='"google"'
+tests_requests_service_google_LDADD = $(TESTKIT_LIBS)
+tests_requests_service_mistral_SOURCES = $(SERVICE_SOURCES) plugins/provider_mistral/provider_mistral.c \
+	plugins/provider_mistral/request.c
+tests_requests_service_mistral_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_mistral -DSERVICE='"mistral"'
+tests_requests_service_mistral_LDADD = $(TESTKIT_LIBS)
+tests_requests_service_ollama_SOURCES = $(SERVICE_SOURCES) plugins/provider_ollama/provider_ollama.c \
+	plugins/provider_ollama/request.c
+tests_requests_service_ollama_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_ollama -DSERVICE='"ollama"'
+tests_requests_service_ollama_LDADD = $(TESTKIT_LIBS)
+tests_requests_service_llamacpp_SOURCES = $(SERVICE_SOURCES) plugins/provider_llama_cpp/provider_llama_cpp.c \
+	plugins/provider_llama_cpp/request.c
+tests_requests_service_llamacpp_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_llama_cpp -DSERVICE='"llama.cpp"'
+tests_requests_service_llamacpp_LDADD = $(TESTKIT_LIBS)
