@@ -19,3 +19,7 @@ plugin_tests += %D%/mcp_test
 %C%_mcp_test_SOURCES = %D%/mcp_test.c $(mcp_sources) sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
 %C%_mcp_test_CPPFLAGS = $(TESTKIT_CPPFLAGS) $(CRYPTO_CFLAGS)
 %C%_mcp_test_LDADD = $(TESTKIT_LIBS) $(CRYPTO_LIBS)
+plugin_tests += %D%/http_test
+%C%_http_test_SOURCES = %D%/http_test.c $(mcp_sources) sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
+%C%_http_test_CPPFLAGS = $(TESTKIT_CPPFLAGS) $(CRYPTO_CFLAGS)
+%C%_http_test_LDADD = $(TESTKIT_LIBS) $(CRYPTO_LIBS)
