@@ -1,0 +1,15 @@
+/* Holds requests against an OpenAPI 3.1 description. */
+#ifndef OPENAPI_CHECK_H
+#define OPENAPI_CHECK_H
+
+#include <json-c/json_object.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+bool openapi_load(const char *path);
+/* What is wrong with a request, written to `why`; NULL: nothing, or no description was loaded.
+ * body NULL: none. A field that is not described counts as wrong. Not for two threads at once. */
+const char *openapi_check(const char *method, const char *path, json_object *body, char *why,
+                          size_t size);
+
+#endif
