@@ -38,7 +38,9 @@ struct preparing {
     void *owner;
 };
 
-static char *make_body(const struct reply *r, const char *piece, bool first, bool last)
+/* edits: the draft that this piece takes the place of, or "". */
+static char *make_body(const struct reply *r, const char *piece, bool first, const char *edits,
+                       bool media)
 {
     const struct message *m = r->message;
     struct json_object *o = chela_json_new_object();
@@ -48,9 +50,9 @@ static char *make_body(const struct reply *r, const char *piece, bool first, boo
     chela_json_put_text(o, "thread", m->thread);
     chela_json_put_text(o, "replyTo", first && m->chat_type != CHELA_DIRECT ? m->event : "");
     chela_json_put_text(o, "text", piece);
-    if (first && r->draft && *r->draft)
-        chela_json_put_text(o, "edits", r->draft);
-    if (last && r->media)
+    if (*edits)
+        chela_json_put_text(o, "edits", edits);
+    if (media)
         chela_json_put(o, "media", json_object_get(r->media));
     if (r->extra)
         chela_json_put(o, "extra", json_object_get(r->extra));
@@ -59,23 +61,36 @@ static char *make_body(const struct reply *r, const char *piece, bool first, boo
     return text;
 }
 
+static void add_row(struct outbox_chunks *c, const struct reply *r, const char *piece, bool media,
+                    uint32_t send_class)
+{
+    unsigned i = c->count++;
+    const char *edits = i == 0 && r->draft && *piece ? r->draft : "";
+    c->rows[i].key = xprintf("%s.%u", r->run, i);
+    c->rows[i].body = make_body(r, piece, i == 0, edits, media);
+    c->rows[i].send_class = *edits ? (uint32_t)CHELA_SEND_IDEMPOTENT : send_class;
+}
+
+/* Files go with the last piece, or by themselves where that only edits what is there already. */
 static void cut(struct preparing *p)
 {
     struct reply *r = p->r;
     struct outbox_chunks *c = xcalloc(1, sizeof *c);
     struct instance *in = lane_channel(r->message->channel);
-    if (in && *r->text) {
-        const struct chela_channel *ch = instance_iface(in)->channel;
+    const struct chela_channel *ch = in ? instance_iface(in)->channel : NULL;
+    bool media = ch && chela_json_length(r->media) > 0 && (ch->can & CHELA_CAN_MEDIA);
+    if (in && (*r->text || media)) {
         char **pieces;
-        c->count = pieces_make(r->text, ch->dialect, ch->text_limit, ch->unit, &pieces);
-        c->rows = xcalloc(c->count ? c->count : 1, sizeof *c->rows);
-        for (unsigned i = 0; i < c->count; i++) {
-            c->rows[i].key = xprintf("%s.%u", r->run, i);
-            c->rows[i].body = make_body(r, pieces[i], i == 0, i + 1 == c->count);
-            c->rows[i].send_class =
-                i == 0 && r->draft && *r->draft ? (uint32_t)CHELA_SEND_IDEMPOTENT : ch->send_class;
+        unsigned count = pieces_make(r->text, ch->dialect, ch->text_limit, ch->unit, &pieces);
+        bool draft = r->draft && *r->draft;
+        c->rows = xcalloc(count + 2, sizeof *c->rows);
+        for (unsigned i = 0; *r->text && i < count; i++) {
+            bool with = media && i + 1 == count && !(draft && i == 0);
+            add_row(c, r, pieces[i], with, ch->send_class);
         }
-        pieces_free(pieces, c->count);
+        if (media && (!*r->text || (draft && count == 1)))
+            add_row(c, r, "", true, ch->send_class);
+        pieces_free(pieces, count);
     }
     outbox_fn *fn = p->fn;
     void *owner = p->owner;

@@ -76,6 +76,7 @@ void call_clear(struct call *c)
     free(c->text);
     json_object_put(c->extra);
     json_object_put(c->images);
+    json_object_put(c->files);
     json_object_put(c->details);
     json_object_put(c->part);
 }

@@ -36,7 +36,7 @@ struct call {
     uint64_t told;          /* ticks of the last progress event */
 
     char *text; /* result */
-    struct json_object *images, *details;
+    struct json_object *images, *files, *details;
     bool is_error, terminate, stop_after;
     struct json_object *part;
 };

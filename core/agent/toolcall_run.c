@@ -88,6 +88,8 @@ void call_finish(struct call *c, enum call_state state)
     c->ended = true;
     b->ended++;
     c->part = result_part(c->id, c->name, c->text ? c->text : "", c->is_error, c->images);
+    if (c->files && !c->is_error)
+        chela_json_put(c->part, "files", json_object_get(c->files));
     tell_result(c);
     if (!b->suspended) {
         b->writes++;
@@ -208,6 +210,7 @@ static void read_extra(struct call *c, struct chela_str extra)
         return;
     c->details = json_object_get(chela_json_object(o, "details"));
     c->images = json_object_get(chela_json_array(o, "images"));
+    c->files = json_object_get(chela_json_array(o, "files"));
     json_object_put(o);
 }
 

@@ -32,6 +32,7 @@ static void turn_free(struct turn *t)
     loop_timer_stop(t->clock_timer);
     json_object_put(t->blobs_wanted);
     json_object_put(t->batch_parts);
+    json_object_put(t->media);
     json_object_put(t->content);
     json_object_put(t->handed);
     turn_forget_calls(t);

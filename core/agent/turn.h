@@ -78,6 +78,7 @@ struct turn {
     enum turn_state ending; /* DONE or FAILED, once the end is being written */
     struct error failure;
     struct json_object *batch_parts; /* results of a batch that was aborted */
+    struct json_object *media;       /* files that tools gave for the person, or NULL */
     struct json_object *content;     /* of the final answer */
     struct json_object *handed;      /* calls for the client to run, [{"id","name","arguments"}] */
     struct spent spent;              /* of the last model call */
@@ -147,6 +148,10 @@ void turn_run_batch(struct turn *t, const struct batch_call *calls, unsigned cou
 void turn_forget_calls(struct turn *t);
 
 /* turn_end.c */
+/* Files in the results of tools go to the person with the reply. */
+void turn_keep_files(struct turn *t, const struct json_object *parts);
+/* Those of a turn that goes on after a restart: what it had before stands in the transcript. */
+void turn_recover_files(struct turn *t);
 /* DONE with t->content, or FAILED with t->failure. parts: results to be written before. */
 void turn_finish(struct turn *t, struct json_object *parts);
 void turn_end(struct turn *t, enum turn_state s);

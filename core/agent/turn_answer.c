@@ -204,6 +204,7 @@ static void batch_done(void *owner, const struct batch_result *r)
         turn_fail(t, &e);
         return;
     }
+    turn_keep_files(t, r->parts);
     if (t->run->aborted) { /* the results go into the abort's commit */
         t->batch_parts = json_object_get(r->parts);
         turn_stopped(t);

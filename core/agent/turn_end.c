@@ -123,6 +123,8 @@ void turn_finish(struct turn *t, struct json_object *parts)
         r->text = xprintf("%s\n\n(%s)", failure_text(t), t->failure.text);
     else
         r->text = xmemdup(run->text.p ? run->text.p : "", silent ? 0 : run->text.n);
+    turn_recover_files(t);
+    r->media = json_object_get(t->media);
     r->extra = chela_json_new_object();
     chela_json_put_text(r->extra, "run", t->job->run);
     chela_json_put_text(r->extra, "session", t->job->session);

@@ -1,6 +1,7 @@
 # Telegram, by its Bot API.
 plugin_LTLIBRARIES += %D%.la
-%C%_la_SOURCES = %D%/api.c %D%/channel_telegram.c %D%/inbound.c %D%/outbound.c %D%/telegram.h
+%C%_la_SOURCES = %D%/api.c %D%/channel_telegram.c %D%/inbound.c %D%/outbound.c %D%/poll.c %D%/said.c \
+	%D%/telegram.h
 %C%_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 %C%_la_CFLAGS = $(PLUGIN_CFLAGS)
 %C%_la_LDFLAGS = $(PLUGIN_LINKFLAGS)
@@ -16,6 +17,6 @@ tests_fakes_fake_telegram_LDADD = sdk/support/libsupport.la $(MICROHTTPD_LIBS) $
 
 plugin_tests += %D%/telegram_test
 %C%_telegram_test_SOURCES = %D%/telegram_test.c %D%/api.c %D%/channel_telegram.c %D%/inbound.c %D%/outbound.c \
-	sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
+	%D%/poll.c %D%/said.c sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
 %C%_telegram_test_CPPFLAGS = $(TESTKIT_CPPFLAGS)
 %C%_telegram_test_LDADD = $(TESTKIT_LIBS)

@@ -5,67 +5,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "telegram.h"
 
 enum { CAPTION = 1024, ALBUM = 10, BUTTON_BYTES = 64, ROW = 3 };
 
-struct file {
-    char *name, *mime, *hash, *bytes;
-    size_t n;
-};
-
 /* One call of the host's. */
 struct op {
-    struct telegram *t;
-    uint64_t call;
+    struct chela_outgoing o;
     bool edit, plain, caption; /* caption: the text goes with the first file */
-    char *chat, *thread, *reply_to, *message, *text;
-    json_object *keyboard;
-    struct file *files;
-    size_t count, at, loaded; /* [at, loaded) have their bytes */
-    int64_t first;
 };
 
-static void step(struct op *op);
+static void step(struct chela_outgoing *o);
 
-static char *copy(struct chela_str s)
+static struct telegram *of(const struct op *op)
 {
-    return tg_format("%.*s", (int)s.n, s.n ? s.s : "");
-}
-
-static void op_free(struct op *op)
-{
-    for (size_t i = 0; i < op->count; i++) {
-        free(op->files[i].name);
-        free(op->files[i].mime);
-        free(op->files[i].hash);
-        free(op->files[i].bytes);
-    }
-    free(op->files);
-    free(op->chat);
-    free(op->thread);
-    free(op->reply_to);
-    free(op->message);
-    free(op->text);
-    json_object_put(op->keyboard);
-    free(op);
-}
-
-static void op_end(struct op *op, uint32_t error, uint32_t flags, uint64_t retry_after,
-                   const char *text)
-{
-    CHELA_ARGS(chela_done, d, 0);
-    char id[32] = "";
-    if (op->first)
-        snprintf(id, sizeof id, "%lld", (long long)op->first);
-    d.error = error;
-    d.h.flags = flags | (error && op->first ? (uint32_t)CHELA_EFFECT : 0);
-    d.retry_after_ms = retry_after;
-    d.text = chela_s(error ? text : id);
-    tg_end(op->t, op->call, &d);
-    op_free(op);
+    return (struct telegram *)op->o.p;
 }
 
 /* ---- parts of a request ---- */
@@ -81,15 +36,15 @@ static int64_t message_id(const char *s)
 
 static void put_chat(json_object *body, const struct op *op)
 {
-    chela_json_put_int(body, "chat_id", strtoll(migrated_id(op->t, op->chat), NULL, 10));
-    if (*op->thread && !op->edit)
-        chela_json_put_int(body, "message_thread_id", strtoll(op->thread, NULL, 10));
+    chela_json_put_int(body, "chat_id", strtoll(migrated_id(of(op), op->o.chat), NULL, 10));
+    if (*op->o.thread && !op->edit)
+        chela_json_put_int(body, "message_thread_id", strtoll(op->o.thread, NULL, 10));
 }
 
 static void put_reply(json_object *body, const struct op *op)
 {
-    int64_t id = message_id(op->reply_to);
-    if (id <= 0 || op->first)
+    int64_t id = message_id(op->o.reply_to);
+    if (id <= 0 || op->o.id)
         return;
     json_object *o = chela_json_put_object(body, "reply_parameters");
     chela_json_put_int(o, "message_id", id);
@@ -103,7 +58,7 @@ static char *unmarked(const char *html)
         const char *name;
         char c;
     } names[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}};
-    char *out = tg_need(malloc(strlen(html) + 1)), *to = out;
+    char *out = chela_need(malloc(strlen(html) + 1)), *to = out;
     for (const char *p = html; *p;) {
         const char *end = *p == '<' ? strchr(p, '>') : NULL;
         size_t i = 0;
@@ -122,8 +77,8 @@ static char *unmarked(const char *html)
 
 static void put_text(json_object *body, const struct op *op, const char *member)
 {
-    char *plain = op->plain ? unmarked(op->text) : NULL;
-    chela_json_put_text(body, member, plain ? plain : op->text);
+    char *plain = op->plain ? unmarked(op->o.text) : NULL;
+    chela_json_put_text(body, member, plain ? plain : op->o.text);
     if (!plain)
         chela_json_put_text(body, "parse_mode", "HTML");
     free(plain);
@@ -153,79 +108,79 @@ static json_object *keyboard_of(struct chela_pairs buttons)
 /* ---- what comes back ---- */
 
 /* Repairs what the answer says how to repair; true: the request goes out again. */
-static bool repaired(struct op *op, const struct reply *r)
+static bool repaired(struct op *op, const struct chela_reply *r)
 {
-    int64_t moved = chela_json_int(r->parameters, "migrate_to_chat_id", 0);
+    int64_t moved = chela_json_int(api_parameters(r), "migrate_to_chat_id", 0);
     char now[32];
     snprintf(now, sizeof now, "%lld", (long long)moved);
-    if (moved && strcmp(migrated_id(op->t, op->chat), now) != 0) {
-        migrated_set(op->t, op->chat, moved);
+    if (moved && strcmp(migrated_id(of(op), op->o.chat), now) != 0) {
+        migrated_set(of(op), op->o.chat, moved);
         return true;
     }
     if (r->status == 400 && !op->plain && strstr(r->text, "can't parse entities")) {
         op->plain = true;
         return true;
     }
-    if (r->status == 400 && *op->thread && strstr(r->text, "message thread not found")) {
-        *op->thread = '\0';
+    if (r->status == 400 && *op->o.thread && strstr(r->text, "message thread not found")) {
+        *op->o.thread = '\0';
         return true;
     }
     return false;
 }
 
-static bool took(struct op *op, const struct reply *r)
+static bool took(struct op *op, const struct chela_reply *r)
 {
+    json_object *result = chela_json_get(r->body, "result");
     if (r->error != CHELA_OK && repaired(op, r)) {
-        step(op);
+        step(&op->o);
         return false;
     }
     if (r->error != CHELA_OK) {
-        uint32_t error = r->status == 403 ? CHELA_E_DENIED : r->error;
-        op_end(op, error, r->flags, r->retry_after_ms, r->text);
+        struct chela_reply own = *r;
+        own.error = r->status == 403 ? CHELA_E_DENIED : r->error;
+        chela_outgoing_fail(&op->o, &own);
         return false;
     }
-    bool album = json_object_is_type(r->result, json_type_array);
-    if (!op->first)
-        op->first =
-            chela_json_int(album ? chela_json_at(r->result, 0) : r->result, "message_id", 0);
+    if (json_object_is_type(result, json_type_array)) /* an album */
+        result = chela_json_at(result, 0);
+    if (!op->o.id)
+        op->o.id = chela_format("%lld", (long long)chela_json_int(result, "message_id", 0));
     return true;
 }
 
-static void text_sent(struct telegram *t, void *owner, const struct reply *r)
+static void text_sent(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
     struct op *op = owner;
-    (void)t;
+    (void)p;
     if (!took(op, r))
         return;
-    *op->text = '\0';
-    step(op);
+    *op->o.text = '\0';
+    step(&op->o);
 }
 
-static void files_sent(struct telegram *t, void *owner, const struct reply *r)
+static void files_sent(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
     struct op *op = owner;
-    (void)t;
+    (void)p;
     if (!took(op, r))
         return;
-    for (; op->at < op->loaded; op->at++) {
-        free(op->files[op->at].bytes);
-        op->files[op->at].bytes = NULL;
-    }
+    chela_outgoing_sent_files(&op->o);
     if (op->caption)
-        *op->text = '\0';
-    step(op);
+        *op->o.text = '\0';
+    step(&op->o);
 }
 
-static void edited(struct telegram *t, void *owner, const struct reply *r)
+static void edited(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
     struct op *op = owner;
-    (void)t;
-    struct reply same = *r;
+    struct chela_reply same = *r;
+    (void)p;
     if (r->status == 400 && strstr(r->text, "message is not modified"))
         same.error = CHELA_OK; /* the same edit twice is one */
-    op->first = same.error == CHELA_OK ? message_id(op->message) : 0;
+    if (same.error == CHELA_OK)
+        op->o.id = chela_format("%lld", (long long)message_id(op->o.message));
     if (took(op, &same))
-        op_end(op, CHELA_OK, 0, 0, "");
+        chela_outgoing_end(&op->o, CHELA_OK, 0, 0, "");
 }
 
 /* ---- text ---- */
@@ -235,67 +190,25 @@ static void send_text(struct op *op)
     json_object *body = chela_json_new_object();
     put_chat(body, op);
     if (op->edit)
-        chela_json_put_int(body, "message_id", message_id(op->message));
+        chela_json_put_int(body, "message_id", message_id(op->o.message));
     put_text(body, op, "text");
     if (!op->edit)
         put_reply(body, op);
-    if (op->keyboard && op->count == 0)
-        chela_json_put(body, "reply_markup", json_object_get(op->keyboard));
-    api_call(op->t, op->call, op->edit ? "editMessageText" : "sendMessage", body, 0,
+    if (op->o.keyboard && op->o.count == 0)
+        chela_json_put(body, "reply_markup", json_object_get(op->o.keyboard));
+    api_call(of(op), op->o.call, op->edit ? "editMessageText" : "sendMessage", body, 0,
              op->edit ? edited : text_sent, op);
 }
 
 /* ---- files ---- */
 
-struct form {
-    FILE *out;
-    char *bytes, boundary[48];
-    size_t n;
-};
-
-static void form_open(struct form *f)
-{
-    unsigned char noise[16];
-    if (getrandom(noise, sizeof noise, 0) != (ssize_t)sizeof noise)
-        abort();
-    size_t at = (size_t)snprintf(f->boundary, sizeof f->boundary, "chela-");
-    for (size_t i = 0; i < sizeof noise; i++)
-        at += (size_t)snprintf(f->boundary + at, sizeof f->boundary - at, "%02x", noise[i]);
-    f->out = tg_need(open_memstream(&f->bytes, &f->n));
-}
-
-static void form_fields(struct form *f, json_object *fields)
-{
-    json_object_object_foreach(fields, name, value)
-    {
-        const char *text = chela_json_as_string(value, NULL);
-        fprintf(f->out, "--%s\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n",
-                f->boundary, name, text ? text : chela_json_text(value, NULL));
-    }
-}
-
-static void form_file(struct form *f, const char *field, const struct file *file)
-{
-    fprintf(f->out, "--%s\r\nContent-Disposition: form-data; name=\"%s\"; filename=\"", f->boundary,
-            field);
-    for (const char *p = file->name; *p; p++) { /* as browsers do it */
-        if (*p == '"' || *p == '\r' || *p == '\n')
-            fprintf(f->out, "%%%02X", (unsigned)*p);
-        else
-            fputc(*p, f->out);
-    }
-    fprintf(f->out, "\"\r\nContent-Type: %s\r\n\r\n", file->mime);
-    fwrite(file->bytes, 1, file->n, f->out);
-    fputs("\r\n", f->out);
-}
-
-static bool is_picture(const struct file *f)
+static bool is_picture(const struct chela_file *f)
 {
     return strcmp(f->mime, "image/jpeg") == 0 || strcmp(f->mime, "image/png") == 0 ||
            strcmp(f->mime, "image/webp") == 0;
 }
 
-static const char *kind_of(const struct file *f)
+static const char *kind_of(const struct chela_file *f)
 {
     if (is_picture(f))
         return "Photo";
@@ -309,157 +222,98 @@ static const char *kind_of(const struct file *f)
 /* How many of the files go out together: pictures as an album. */
 static size_t shipment(const struct op *op)
 {
-    size_t n = op->at;
-    while (n < op->count && n - op->at < ALBUM && is_picture(&op->files[n]))
+    size_t n = op->o.at;
+    while (n < op->o.count && n - op->o.at < ALBUM && is_picture(&op->o.files[n]))
         n++;
-    return n - op->at > 1 ? n : op->at + 1;
+    return n - op->o.at > 1 ? n : op->o.at + 1;
 }
 
 static void album_fields(const struct op *op, json_object *fields)
 {
     json_object *list = chela_json_put_array(fields, "media");
-    for (size_t i = op->at; i < op->loaded; i++) {
+    for (size_t i = op->o.at; i < op->o.loaded; i++) {
         char name[32];
         json_object *o = chela_json_push_object(list);
         snprintf(name, sizeof name, "attach://file%u", (unsigned)i);
         chela_json_put_text(o, "type", "photo");
         chela_json_put_text(o, "media", name);
-        if (i == op->at && op->caption && *op->text)
+        if (i == op->o.at && op->caption && *op->o.text)
             put_text(o, op, "caption");
     }
 }
 
 static void send_files(struct op *op)
 {
-    bool album = op->loaded - op->at > 1;
-    struct form f;
+    bool album = op->o.loaded - op->o.at > 1;
+    struct chela_form f;
     json_object *fields = chela_json_new_object();
-    const char *kind = album ? "MediaGroup" : kind_of(&op->files[op->at]);
-    char *method = tg_format("send%s", kind), field[32];
+    const char *kind = album ? "MediaGroup" : kind_of(&op->o.files[op->o.at]);
+    char *method = chela_format("send%s", kind), field[32];
     put_chat(fields, op);
     put_reply(fields, op);
     if (album)
         album_fields(op, fields);
-    else if (op->caption && *op->text)
+    else if (op->caption && *op->o.text)
         put_text(fields, op, "caption");
-    if (op->keyboard && !album && op->loaded == op->count)
-        chela_json_put(fields, "reply_markup", json_object_get(op->keyboard));
-    form_open(&f);
-    form_fields(&f, fields);
-    for (size_t i = op->at; i < op->loaded; i++) {
+    if (op->o.keyboard && !album && op->o.loaded == op->o.count)
+        chela_json_put(fields, "reply_markup", json_object_get(op->o.keyboard));
+    chela_form_open(&f);
+    chela_form_fields(&f, fields);
+    for (size_t i = op->o.at; i < op->o.loaded; i++) {
         if (album)
             snprintf(field, sizeof field, "file%u", (unsigned)i);
         else
             snprintf(field, sizeof field, "%c%s", kind[0] | 0x20, kind + 1);
-        form_file(&f, field, &op->files[i]);
+        chela_form_file(&f, field, &op->o.files[i]);
     }
-    fprintf(f.out, "--%s--\r\n", f.boundary);
-    fclose(f.out);
-    tg_need(f.bytes);
-    char *type = tg_format("multipart/form-data; boundary=%s", f.boundary);
-    api_post(op->t, op->call, method, type, chela_sn(f.bytes, f.n), 0, files_sent, op);
-    free(type);
+    chela_form_end(&f);
+    api_post(of(op), op->o.call, method, f.type, chela_sn(f.bytes, f.n), 0, files_sent, op);
     free(f.bytes);
     free(method);
     json_object_put(fields);
 }
 
-static void file_read(struct telegram *t, void *owner, const struct chela_done *d)
-{
-    struct op *op = owner;
-    (void)t;
-    if (d->error != CHELA_OK) {
-        op_end(op, d->error, d->h.flags & CHELA_RETRY, 0, "a file to send is not in the store");
-        return;
-    }
-    struct file *f = &op->files[op->loaded];
-    f->n = (size_t)d->text.n;
-    f->bytes = tg_need(malloc(f->n + 1));
-    memcpy(f->bytes, d->text.s ? d->text.s : "", f->n);
-    op->loaded++;
-    step(op);
-}
-
-static void read_file(struct op *op)
-{
-    struct telegram *t = op->t;
-    CHELA_ARGS(chela_key, a, t->in->host->local->new_call(t->in));
-    a.h.tag = tg_pending(t, file_read, op);
-    a.parent = op->call;
-    a.key = chela_s(op->files[op->loaded].hash);
-    t->in->host->kv->blob_get(t->in, &a);
-}
-
 /* ---- a call ---- */
 
-static void step(struct op *op)
+static void step(struct chela_outgoing *o)
 {
-    if (op->t->closing)
-        op_end(op, CHELA_E_CANCELLED, 0, 0, "the channel closes");
-    else if (op->edit || (*op->text && !op->caption))
+    struct op *op = (struct op *)o;
+    if (op->edit || (*o->text && !op->caption))
         send_text(op);
-    else if (op->at == op->count)
-        op_end(op, CHELA_OK, 0, 0, "");
-    else if (op->loaded < shipment(op))
-        read_file(op);
+    else if (o->at == o->count)
+        chela_outgoing_end(o, CHELA_OK, 0, 0, "");
+    else if (o->loaded < shipment(op))
+        chela_outgoing_read(o);
     else
         send_files(op);
 }
 
 static struct op *op_open(struct chela_inst *in, const struct chela_send *s)
 {
-    struct op *op = tg_need(calloc(1, sizeof *op));
-    op->t = in->self;
-    op->call = s->h.call;
-    op->chat = copy(s->chat);
-    op->thread = copy(s->thread);
-    op->reply_to = copy(s->reply_to);
-    op->message = copy(s->message);
-    op->text = copy(s->text);
-    op->keyboard = keyboard_of(s->buttons);
+    struct op *op = chela_outgoing_open(in, s, sizeof *op, step);
+    op->o.keyboard = keyboard_of(s->buttons);
     return op;
-}
-
-static void add_files(struct op *op, struct chela_pairs media)
-{
-    op->files = tg_need(calloc((size_t)media.n + 1, sizeof *op->files));
-    for (uint64_t i = 0; i < media.n; i++) {
-        json_object *o = NULL;
-        chela_json_parse(media.v[i].value.s, (size_t)media.v[i].value.n, NULL, &o, NULL);
-        const char *hash = chela_json_string(o, "hash", NULL),
-                   *mime = chela_json_string(o, "mime", NULL);
-        if (hash) {
-            struct file *f = &op->files[op->count++];
-            f->name = copy(media.v[i].name.n ? media.v[i].name : chela_s("file"));
-            f->hash = tg_need(strdup(hash));
-            bool sound = mime && !strpbrk(mime, "\r\n");
-            f->mime = tg_need(strdup(sound ? mime : "application/octet-stream"));
-        }
-        json_object_put(o);
-    }
-    size_t n = strlen(op->text);
-    op->caption = op->count && inbound_utf16(op->text, n, CAPTION) == n;
 }
 
 void outbound_send(struct chela_inst *in, const struct chela_send *s)
 {
     struct op *op = op_open(in, s);
-    add_files(op, s->media);
-    step(op);
+    size_t n = strlen(op->o.text);
+    op->caption = op->o.count && chela_utf16_bytes(op->o.text, n, CAPTION) == n;
+    step(&op->o);
 }
 
 void outbound_edit(struct chela_inst *in, const struct chela_send *s)
 {
     struct op *op = op_open(in, s);
     op->edit = true;
-    step(op);
+    step(&op->o);
 }
 
-static void reacted(struct telegram *t, void *owner, const struct reply *r)
+static void reacted(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
-    struct op *op = owner;
-    (void)t;
-    op_end(op, r->error, r->flags, r->retry_after_ms, r->text);
+    (void)p;
+    chela_outgoing_end(owner, r->error, r->flags, r->retry_after_ms, r->text);
 }
 
 void outbound_react(struct chela_inst *in, const struct chela_send *s)
@@ -468,72 +322,49 @@ void outbound_react(struct chela_inst *in, const struct chela_send *s)
     json_object *body = chela_json_new_object();
     op->edit = true; /* no thread */
     put_chat(body, op);
-    chela_json_put_int(body, "message_id", message_id(op->message));
+    chela_json_put_int(body, "message_id", message_id(op->o.message));
     json_object *list = chela_json_put_array(body, "reaction");
-    if (*op->text) {
+    if (*op->o.text) {
         json_object *o = chela_json_push_object(list);
         chela_json_put_text(o, "type", "emoji");
-        chela_json_put_text(o, "emoji", op->text);
+        chela_json_put_text(o, "emoji", op->o.text);
     }
-    api_call(op->t, op->call, "setMessageReaction", body, 0, reacted, op);
+    api_call(of(op), op->o.call, "setMessageReaction", body, 0, reacted, op);
 }
 
-static void typed(struct telegram *t, void *owner, const struct reply *r)
+static void typed(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
-    (void)t;
+    (void)p;
+    (void)owner;
     (void)r; /* it is only an indicator */
-    op_free(owner);
 }
 
 /* It ends by itself after 5 s, or with the message. */
 void outbound_typing(struct chela_inst *in, const struct chela_send *s)
 {
+    struct telegram *t = in->self;
     if (!chela_str_is(s->text, "on"))
         return;
-    struct op *op = op_open(in, s);
     json_object *body = chela_json_new_object();
-    put_chat(body, op);
+    chela_json_put_int(body, "chat_id", strtoll(migrated_id(t, s->chat.s), NULL, 10));
+    if (s->thread.n)
+        chela_json_put_int(body, "message_thread_id", strtoll(s->thread.s, NULL, 10));
     chela_json_put_text(body, "action", "typing");
-    api_call(op->t, 0, "sendChatAction", body, 0, typed, op);
+    api_call(t, 0, "sendChatAction", body, 0, typed, NULL);
 }
 
 /* ---- media by reference ---- */
 
-struct wanted {
-    uint64_t call;
-};
-
-static void wanted_end(struct telegram *t, struct wanted *w, uint32_t error, const char *text,
-                       size_t n)
+static void wanted_named(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
-    CHELA_ARGS(chela_done, d, 0);
-    d.error = error;
-    d.h.flags = error ? 0 : (uint32_t)CHELA_BLOB;
-    d.text = chela_sn(text, n);
-    tg_end(t, w->call, &d);
-    free(w);
-}
-
-static void wanted_came(struct telegram *t, void *owner, const struct chela_done *d)
-{
-    wanted_end(t, owner, d->error, d->text.s ? d->text.s : "", (size_t)d->text.n);
-}
-
-static void wanted_named(struct telegram *t, void *owner, const struct reply *r)
-{
-    struct wanted *w = owner;
-    const char *path = chela_json_string(r->result, "file_path", NULL);
-    if (r->error == CHELA_OK && path && !strstr(path, ".."))
-        api_file(t, w->call, path, wanted_came, w);
-    else
-        wanted_end(t, w, r->error ? r->error : CHELA_E_PROTOCOL, r->text, strlen(r->text));
+    uint64_t *call = owner;
+    if (!api_file((struct telegram *)p, *call, r, chela_fetch_end, call))
+        chela_fetch_fail(p, call, r);
 }
 
 void outbound_fetch(struct chela_inst *in, const struct chela_fetch *f)
 {
-    struct wanted *w = tg_need(malloc(sizeof *w));
     json_object *body = chela_json_new_object();
-    w->call = f->h.call;
     chela_json_put_string(body, "file_id", f->reference.s, (size_t)f->reference.n);
-    api_call(in->self, f->h.call, "getFile", body, 0, wanted_named, w);
+    api_call(in->self, f->h.call, "getFile", body, 0, wanted_named, chela_fetch_open(f));
 }

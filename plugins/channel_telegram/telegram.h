@@ -1,6 +1,7 @@
 /*
- * channel_telegram's parts: channel_telegram.c (options, life, polling, webhook), api.c (calls of
- * the Bot API), inbound.c (updates become messages), outbound.c (messages, edits, reactions).
+ * channel_telegram's parts: channel_telegram.c (options, life, who the bot is), poll.c (the long
+ * poll and the webhook), api.c (calls of the Bot API), inbound.c (updates become messages), said.c
+ * (what a message says), outbound.c (messages, edits, reactions).
  */
 #ifndef CHANNEL_TELEGRAM_H
 #define CHANNEL_TELEGRAM_H
@@ -13,67 +14,52 @@
 
 #include <json-c/linkhash.h>
 
+#include "support/incoming.h"
 #include "support/json.h"
-
-struct telegram;
-
-/* How a call of the Bot API ended. result and parameters are borrowed, NULL if there are none. */
-struct reply {
-    uint32_t error, flags, status;
-    uint64_t retry_after_ms;
-    const char *text; /* what the service said is wrong, or the host */
-    json_object *result, *parameters;
-};
-typedef void reply_fn(struct telegram *t, void *owner, const struct reply *r);
-typedef void ended_fn(struct telegram *t, void *owner, const struct chela_done *d);
-
-/* A request of ours that the host has not ended yet. */
-struct pending {
-    struct pending *next, *before;
-    struct telegram *t;
-    ended_fn *fn;
-    void *owner;
-};
+#include "support/outgoing.h"
+#include "support/peer.h"
 
 struct telegram {
-    struct chela_inst *in;
-    struct pending pending; /* the ring's head */
-    bool closing, stopping, webhook;
+    struct chela_peer peer;
+    bool webhook;
     int64_t me, album, offset; /* offset: the first update that was not stored yet */
     char *username;
-    uint64_t poll, timer, revision;
-    unsigned failures;
-    char *said;            /* the state that was published last */
+    uint64_t poll;
     json_object *migrated; /* chat that became a supergroup -> its id now */
 };
 
-void *tg_need(void *p); /* aborts where there is no memory */
-char *tg_format(const char *f, ...) __attribute__((format(printf, 1, 2)));
-/* Ends a call of the host's; nothing while the instance closes. */
-void tg_end(struct telegram *t, uint64_t call, const struct chela_done *d);
-
-/* A tag whose `fn` is called once, by tg_ended(). */
-uint64_t tg_pending(struct telegram *t, ended_fn *fn, void *owner);
-void tg_ended(struct telegram *t, const struct chela_done *d);
-/* At close: all that still wait are told CHELA_E_CANCELLED. */
-void tg_pending_close(struct telegram *t);
-
+/* r->body of what follows: "result", or NULL. */
+void api_read(struct chela_reply *r);
+json_object *api_parameters(const struct chela_reply *r); /* of a refusal, or NULL */
 /* Takes over body (NULL: none). timeout_ms 0: the host's. Returns the host's call. */
 uint64_t api_call(struct telegram *t, uint64_t parent, const char *method, json_object *body,
-                  uint32_t timeout_ms, reply_fn *fn, void *owner);
+                  uint32_t timeout_ms, chela_reply_fn *fn, void *owner);
 /* The same with a body that was made already (multipart). */
 uint64_t api_post(struct telegram *t, uint64_t parent, const char *method, const char *type,
-                  struct chela_str body, uint32_t timeout_ms, reply_fn *fn, void *owner);
-/* A file that getFile named; d->text is the blob's hash, extra its size. */
-void api_file(struct telegram *t, uint64_t parent, const char *path, ended_fn *fn, void *owner);
+                  struct chela_str body, uint32_t timeout_ms, chela_reply_fn *fn, void *owner);
+/* A file that getFile named in r; false: it did not, and nothing was begun. */
+bool api_file(struct telegram *t, uint64_t parent, const struct chela_reply *r, chela_ended_fn *fn,
+              void *owner);
+
+/* Why the service can't be used. */
+void telegram_say_failed(struct telegram *t, const struct chela_reply *r);
+void poll_begin(struct chela_inst *in, void *t);
+/* Sets the webhook, or takes it away and polls; tries again. */
+void hook_begin(struct chela_inst *in, void *t);
+void hook_request(struct chela_inst *in, const struct chela_request *r);
 
 /* Updates, in order; fn when all of them are stored or refused for good. next: the first one that
  * is not. error: CHELA_OK, or why that one could not be stored. */
 struct batch;
 typedef void batch_fn(struct telegram *t, uint64_t call, int64_t next, const struct chela_done *d);
 void inbound_take(struct telegram *t, json_object *updates, uint64_t call, batch_fn *fn);
-/* Bytes of the text in front of UTF-16 unit `units`. */
-size_t inbound_utf16(const char *s, size_t n, int64_t units);
+
+bool said_to_us(const struct telegram *t, json_object *message);
+/* Without "@bot" behind a command; NULL: the command is another bot's. Free it. */
+char *said_text(const struct telegram *t, json_object *message);
+const char *said_quote(json_object *message);
+/* Its files, to be fetched. */
+void said_files(struct chela_arrival *a, json_object *message);
 
 /* Chats keep the name that they had when they began. */
 const char *migrated_id(const struct telegram *t, const char *chat);

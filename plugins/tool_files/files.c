@@ -173,6 +173,24 @@ static void run_read(struct job *j)
     free(text);
 }
 
+static void run_send(struct job *j)
+{
+    size_t length;
+    mode_t mode;
+    char *text = files_slurp(j, &length, &mode);
+    if (!text)
+        return;
+    const char *mime = image_mime(text, length);
+    j->image = text;
+    j->image_length = length;
+    j->mime = mime                                         ? mime
+              : length > 4 && memcmp(text, "%PDF", 4) == 0 ? "application/pdf"
+              : files_is_text(text, length)                ? "text/plain"
+                                                           : "application/octet-stream";
+    fprintf(j->out, "%s (%s, %zu bytes) goes to the person with your answer", j->path, j->mime,
+            length);
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -350,7 +368,7 @@ struct files_result files_run(const struct files_request *q)
     static void (*const runs[])(struct job *) = {
         [FILES_READ] = run_read,       [FILES_WRITE] = run_write, [FILES_EDIT] = run_edit,
         [FILES_DELETE] = files_delete, [FILES_LIST] = run_list,   [FILES_SEARCH] = search_run,
-        [FILES_PATCH] = patch_run,
+        [FILES_PATCH] = patch_run,     [FILES_SEND] = run_send,
     };
     struct files_result r = {0};
     struct job j = {.arguments = q->arguments,

@@ -15,7 +15,8 @@ enum files_kind {
     FILES_DELETE,
     FILES_LIST,
     FILES_SEARCH,
-    FILES_PATCH
+    FILES_PATCH,
+    FILES_SEND /* bytes and type of a file that goes to the person */
 };
 
 struct files_request {
@@ -31,7 +32,7 @@ struct files_result {
     char *text; /* for the model; free it */
     size_t length;
     bool failed;
-    char *image; /* bytes of an image that was read, or NULL; free it */
+    char *image; /* bytes of an image that was read, or of a file to send, or NULL; free it */
     size_t image_length;
     const char *mime;
 };

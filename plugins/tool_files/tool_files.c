@@ -1,6 +1,6 @@
 /*
- * tool_files: the tools read, list, search, write, edit, apply_patch and delete on files of the
- * workspace, and the command /undo. What runs, runs on a pool thread (files.c); what changes
+ * tool_files: the tools read, list, search, write, edit, apply_patch, send_file and delete on files
+ * of the workspace, and the command /undo. What runs, runs on a pool thread (files.c); what changes
  * something is asked about first, and kept as it was (undo.c).
  */
 #include <chela/chela.h>
@@ -88,6 +88,11 @@ static const struct {
          "*** Add File: P with + lines, *** Delete File: P, or *** Update File: P with hunks "
          "(@@, then lines with a blank, - or + in front); *** End Patch.",
          TEXT("input", "the patch"), "\"input\"") WRITES},
+    {"send_file", FILES_SEND,
+     MANIFEST("send_file",
+              "Sends a file of the workspace to the person, beside your next answer. Say in the "
+              "answer what it is.",
+              FILE_PATH, "\"path\"") READS},
     {"delete", FILES_DELETE,
      MANIFEST("delete", "Deletes a file or an empty folder of the workspace.",
               TEXT("path", "file or folder, relative to the workspace"), "\"path\"") WRITES},
@@ -106,7 +111,7 @@ static int find(struct chela_str name)
 static bool writes(int tool)
 {
     return tools[tool].kind != FILES_READ && tools[tool].kind != FILES_LIST &&
-           tools[tool].kind != FILES_SEARCH;
+           tools[tool].kind != FILES_SEARCH && tools[tool].kind != FILES_SEND;
 }
 
 static void start(struct chela_inst *in, const struct chela_arg *a)
@@ -309,9 +314,16 @@ static void answer(struct chela_inst *in, struct running *r, const char *hash)
     d.text = chela_sn(r->result.text, r->result.length);
     if (hash) {
         extra = chela_json_new_object();
-        json_object *image = chela_json_push_object(chela_json_put_array(extra, "images"));
-        chela_json_put_text(image, "hash", hash);
-        chela_json_put_text(image, "mime", r->result.mime);
+        bool sends = r->kind == FILES_SEND;
+        const char *path = chela_json_string(r->arguments, "path", NULL),
+                   *slash = strrchr(path, '/');
+        json_object *file =
+            chela_json_push_object(chela_json_put_array(extra, sends ? "files" : "images"));
+        if (sends)
+            chela_json_put_text(file, "name", slash ? slash + 1 : path);
+        chela_json_put_text(file, "hash", hash);
+        chela_json_put_text(file, "mime", r->result.mime);
+        chela_json_put_int(file, "size", (int64_t)r->result.image_length);
         d.extra = chela_s(chela_json_text(extra, NULL));
     }
     in->host->answer->done(in, &d);

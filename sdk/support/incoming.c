@@ -72,6 +72,8 @@ static void submit(struct chela_arrival *a)
     struct chela_pair *media = chela_need(calloc(n + 1, sizeof *media));
     for (size_t i = 0; i < n; i++) {
         json_object *f = chela_json_at(a->files, i);
+        json_object_object_del(f, "id"); /* ours alone */
+        json_object_object_del(f, "url");
         media[i].name = chela_s(chela_json_string(f, "name", NULL));
         media[i].value = chela_s(chela_json_text(f, NULL));
     }

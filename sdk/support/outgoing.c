@@ -145,6 +145,6 @@ void chela_fetch_fail(struct chela_peer *p, void *owner, const struct chela_repl
 {
     CHELA_ARGS(chela_done, d, 0);
     d.error = r->error ? r->error : CHELA_E_PROTOCOL;
-    d.text = chela_s(r->text);
+    d.text = chela_s(*r->text ? r->text : "the service names no place for it that may be used");
     chela_fetch_end(p, owner, &d);
 }

@@ -129,7 +129,7 @@ static void answered(struct chela_peer *p, void *owner, const struct chela_done 
                             .flags = d->h.flags & (CHELA_RETRY | CHELA_EFFECT),
                             .status = d->http_status,
                             .retry_after_ms = d->retry_after_ms,
-                            .text = d->text.s ? d->text.s : "",
+                            .text = d->error != CHELA_OK && d->text.s ? d->text.s : "",
                             .done = d};
     if (d->http_status && d->text.n && !(d->h.flags & CHELA_BLOB))
         chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &r.body, NULL);

@@ -23,7 +23,7 @@ typedef void chela_ended_fn(struct chela_peer *p, void *owner, const struct chel
 struct chela_reply {
     uint32_t error, flags, status;
     uint64_t retry_after_ms;
-    const char *text; /* what the service said is wrong, or the host */
+    const char *text; /* what the service said is wrong, or the host; "" if nothing is */
     json_object *body;
     const struct chela_done *done;
 };

@@ -60,6 +60,7 @@ update '{"message":{"message_id":5,"date":1700000001,"from":{"id":1,"first_name"
 like "$(call '"getFile"')" '"file_id":"pic"' "the largest size of a picture is fetched"
 call '"sendMessage".*seen' >/dev/null
 like "$(tail -n 1 "$tmp/requests")" 'image/jpeg;base64' "and the model sees it"
+is "$(message_form main 'say seen')" "$(cat "$top/tests/e2e/golden/message-telegram.json")" "its form inside the gateway is the one of all channels"
 for part in 6 7; do
     update '{"message":{"message_id":'$part',"date":1700000001,"media_group_id":"g","from":{"id":1,"first_name":"P"},
         "chat":{"id":1,"type":"private"},"photo":[{"file_id":"pic","file_unique_id":"p","width":9,"height":9}],

@@ -4,7 +4,7 @@
  * last message, so a test reads as one conversation; only the JSON wrapper is Chela's.
  *
  *   mock_model [--port N] [--log FILE] [--fixed CHUNKS [--pace US]] [--api-key KEY] [--scripts
- * yes|no]
+ * yes|no] [--gate FIFO]
  *
  * Prints "ready port=N" on file descriptor 3 (else on standard output). --log: each request as a
  * line {"path","headers":{}, "body"}. --fixed: no request is read closer, each answer is CHUNKS
@@ -17,9 +17,10 @@
  * parallel cut | reset | stall           stops in mid-stream: ends the connection, resets it, or
  * says nothing more garbage                       an event that is no JSON error-event a 200 with
  * an error event in the stream length                        ends by the token limit in the middle
- * of a tool call status N [RETRY-AFTER]        an error of that status html N that status with an
- * HTML page empty                         a 200 without a body Anything else, and results of tools:
- * an answer that repeats the last text, so that a test sees what arrived.
+ * of a tool call gated TEXT | REST: REST only when somebody has written to the gate status N
+ * [RETRY-AFTER]        an error of that status html N that status with an HTML page empty a 200
+ * without a body Anything else, and results of tools: an answer that repeats the last text, so that
+ * a test sees what arrived.
  */
 #include <json-c/json.h>
 #include <signal.h>
@@ -36,6 +37,7 @@
 #include "tests/fakes/mock_http.h"
 
 static struct {
+    const char *gate; /* of "gated" */
     int fixed;
     long pace;
     bool deaf; /* to scripts */
@@ -139,6 +141,21 @@ static bool break_off(struct answer *a, const char *how)
     return true;
 }
 
+/* The first half goes out; the second one when the test says so. */
+static void say_gated(struct answer *a, char *rest)
+{
+    char *bar = strstr(rest, " | "), word[64];
+    if (bar)
+        *bar = '\0';
+    answer_say(a, rest, false);
+    FILE *gate = mock.gate ? fopen(mock.gate, "re") : NULL;
+    if (gate && !fgets(word, sizeof word, gate))
+        fputs("the gate is closed\n", stderr);
+    if (gate)
+        fclose(gate);
+    answer_say(a, bar ? bar + 3 : "", false);
+}
+
 /* Answers a line of a script; false: the connection is over. */
 static bool play(struct answer *a, char *line)
 {
@@ -167,6 +184,8 @@ static bool play(struct answer *a, char *line)
         return !break_off(a, line);
     if (strcmp(line, "say") == 0) {
         answer_say(a, rest, false);
+    } else if (strcmp(line, "gated") == 0) {
+        say_gated(a, rest);
     } else if (strcmp(line, "think") == 0) {
         char *bar = strstr(rest, " | ");
         if (bar)
@@ -329,6 +348,8 @@ int main(int argc, char **argv)
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--port") == 0)
             port = (unsigned short)strtoul(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--gate") == 0)
+            mock.gate = argv[i + 1];
         else if (strcmp(argv[i], "--fixed") == 0)
             mock.fixed = (int)strtol(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--pace") == 0)

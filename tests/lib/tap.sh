@@ -215,4 +215,12 @@ start_gateway() {
     export CHELA_GATEWAY_PORT=$gateway_port
 }
 
+# message_form SESSION TEXT: the form inside the gateway of the message that said TEXT, without its session's id.
+message_form() {
+    local run_id
+    run_id=$(chela sessions export "$1" --json | jq -r --arg text "$2" \
+        'select(.role == "user" and (.body | tostring | contains($text))).run' | head -n 1)
+    chela trace --message "$run_id" | jq -S '.sessionId |= (type + " of " + (length | tostring))'
+}
+
 stop_gateway() { stop_background gateway "$@"; }

@@ -40,7 +40,9 @@ struct chela_tool_run {
  *          NULL: the manifest's riskLevel and the arguments say all. Must have no effect.
  * run      [loop] call: progress (answer.h) any number of times, then done: text = content for the
  *          model, flags CHELA_IS_ERROR, CHELA_TERMINATE; extra = JSON: {"details": {} for people
- * and clients, "images": [{"hash","mime"}]}. After cancel everything it started is ended first.
+ * and clients, "images": [{"hash","mime"}] for the model, "files": [{"name","hash","mime","size"}]
+ *          that go to the person with the reply}. After cancel everything it started is ended
+ * first.
  */
 struct chela_tool {
     uint32_t size, zero;
