@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/entity.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -474,14 +475,11 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
     return 0;
 }
 
-static const struct {
-    const char *entity, *text;
-} entities[] = {{"&amp;", "&"},  {"&lt;", "<"},          {"&gt;", ">"}, {"&quot;", "\""},
-                {"&apos;", "'"}, {"&nbsp;", "\xc2\xa0"}, {"&#39;", "'"}};
-
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE size, void *arg)
 {
     struct walk *w = arg;
+    char character[4];
+    size_t length;
     switch (type) {
     case MD_TEXT_NULLCHAR: text(w, "\xef\xbf\xbd", 3); break;
     case MD_TEXT_BR:
@@ -497,11 +495,10 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE size, void *arg)
             newline(w);
         break;
     case MD_TEXT_ENTITY:
-        for (unsigned i = 0; i < ARRAY_LENGTH(entities); i++) {
-            if (strlen(entities[i].entity) == size && memcmp(entities[i].entity, p, size) == 0) {
-                text(w, entities[i].text, strlen(entities[i].text));
-                return 0;
-            }
+        length = entity_decode(p, size, character);
+        if (length) {
+            text(w, character, length);
+            return 0;
         }
         text(w, p, size);
         break;

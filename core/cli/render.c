@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/entity.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "cli/clean.h"
-#include "cli/entity.h"
 #include "cli/table.h"
 #include "cli/width.h"
 

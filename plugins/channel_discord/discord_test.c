@@ -155,6 +155,42 @@ static int tear_down(void **state_)
     return 0;
 }
 
+/* ---- messages ---- */
+
+static void message(const char *id, const char *channel, const char *more)
+{
+    char text[1000];
+    snprintf(
+        text, sizeof text,
+        "{\"op\":0,\"t\":\"MESSAGE_CREATE\",\"s\":5,\"d\":{\"id\":\"%s\",\"channel_id\":\"%s\","
+        "\"type\":0,\"author\":{\"id\":\"7\",\"username\":\"anna\"},\"content\":\"hi\"%s}}",
+        id, channel, more);
+    frame(text);
+}
+
+static const struct chela_submit *submitted(void)
+{
+    const struct chela_submit *s = kit_request(k, CHELA_FN_SUBMIT);
+    assert_non_null(s);
+    return s;
+}
+
+static void store(uint32_t error)
+{
+    uint64_t call = submitted()->h.call;
+    if (error)
+        kit_answer_error(k, call, error, 0, "no");
+    else
+        kit_answer_ok(k, call, "run", 3);
+    kit_advance(k, 0);
+}
+
+static void message_stored(const char *id)
+{
+    message(id, "9", "");
+    store(CHELA_OK);
+}
+
 /* ---- the session ---- */
 
 static void a_lost_connection_is_resumed_where_it_was(void **state_)
@@ -243,35 +279,28 @@ static void nonsense_and_silence_are_a_fault(void **state_)
     assert_non_null(strstr(state(), "greeted"));
 }
 
+static void a_service_that_is_down_for_an_hour_is_asked_once_a_minute(void **state_)
+{
+    unsigned tries = 0;
+    (void)state_;
+    message_stored("300");
+    closed_by_discord(4009);
+    for (uint64_t ms = 0; ms < 3600000; ms += 1000) {
+        if (kit_request(k, CHELA_FN_HTTP)) {
+            asked("GET", "api.test/gateway/bot");
+            answer(CHELA_E_NETWORK, 0, "no route to it");
+            tries++;
+        }
+        kit_advance(k, 1000);
+    }
+    assert_in_range(tries, 40, 100);
+    assert_non_null(strstr(state(), "no route to it"));
+    kit_advance(k, 90000);
+    identified();
+    asked("GET", "api.test/channels/9/messages?limit=100&after=300"); /* what came in that hour */
+}
+
 /* ---- messages in ---- */
-
-static void message(const char *id, const char *channel, const char *more)
-{
-    char text[1000];
-    snprintf(
-        text, sizeof text,
-        "{\"op\":0,\"t\":\"MESSAGE_CREATE\",\"s\":5,\"d\":{\"id\":\"%s\",\"channel_id\":\"%s\","
-        "\"type\":0,\"author\":{\"id\":\"7\",\"username\":\"anna\"},\"content\":\"hi\"%s}}",
-        id, channel, more);
-    frame(text);
-}
-
-static const struct chela_submit *submitted(void)
-{
-    const struct chela_submit *s = kit_request(k, CHELA_FN_SUBMIT);
-    assert_non_null(s);
-    return s;
-}
-
-static void store(uint32_t error)
-{
-    uint64_t call = submitted()->h.call;
-    if (error)
-        kit_answer_error(k, call, error, 0, "no");
-    else
-        kit_answer_ok(k, call, "run", 3);
-    kit_advance(k, 0);
-}
 
 static void a_message_says_who_where_and_to_whom(void **state_)
 {
@@ -535,6 +564,7 @@ int main(void)
         BOT_TEST(what_is_refused_for_good_is_said_and_not_tried_again),
         BOT_TEST(a_heartbeat_without_answer_ends_the_connection),
         BOT_TEST(nonsense_and_silence_are_a_fault),
+        BOT_TEST(a_service_that_is_down_for_an_hour_is_asked_once_a_minute),
         BOT_TEST(a_message_says_who_where_and_to_whom),
         BOT_TEST(what_could_not_be_stored_is_read_from_the_history),
         BOT_TEST(a_new_session_asks_for_what_came_before_it),

@@ -17,7 +17,7 @@ plugin_tests += %D%/discord_test
 # A Discord that plays its part for tests/e2e/discord_test.sh and the peers.
 check_PROGRAMS += tests/fakes/fake_discord
 tests_fakes_fake_discord_SOURCES = tests/fakes/fake_discord.c tests/fakes/fake_discord.h \
-	tests/fakes/fake_discord_gateway.c tests/fakes/fake_socket.c tests/fakes/fake_socket.h \
-	tests/fakes/openapi_check.c tests/fakes/openapi_check.h
+	tests/fakes/fake_discord_gateway.c tests/fakes/fake_discord_limits.c tests/fakes/fake_socket.c tests/fakes/fake_socket.h \
+	tests/fakes/multipart.c tests/fakes/multipart.h tests/fakes/openapi_check.c tests/fakes/openapi_check.h
 tests_fakes_fake_discord_LDADD = core/libagent.a core/libbase.a sdk/support/libsupport.la $(MICROHTTPD_LIBS) \
 	$(WSLAY_LIBS) $(JSONC_LIBS) $(PCRE2_LIBS) -lssl -lcrypto

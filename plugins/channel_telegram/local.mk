@@ -11,7 +11,8 @@ pluginconf_DATA += %D%/channel_telegram.conf
 
 # A Bot API server that plays its part for tests/e2e/telegram_test.sh.
 check_PROGRAMS += tests/fakes/fake_telegram
-tests_fakes_fake_telegram_SOURCES = tests/fakes/fake_telegram.c tests/fakes/bot_schema.c tests/fakes/bot_schema.h
+tests_fakes_fake_telegram_SOURCES = tests/fakes/fake_telegram.c tests/fakes/bot_schema.c tests/fakes/bot_schema.h \
+	tests/fakes/multipart.c tests/fakes/multipart.h
 tests_fakes_fake_telegram_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
 tests_fakes_fake_telegram_LDADD = sdk/support/libsupport.la $(MICROHTTPD_LIBS) $(JSONC_LIBS)
 

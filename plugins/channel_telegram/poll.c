@@ -8,7 +8,7 @@
 
 #include "telegram.h"
 
-enum { POLL_GRACE_MS = 10000, ALBUM_MS = 500 };
+enum { POLL_GRACE_MS = 10000, ALBUM_MS = 500, UNHELD_MS = 500 };
 
 static json_object *wanted_updates(void)
 {
@@ -72,6 +72,13 @@ static void polled(struct chela_peer *p, void *owner, const struct chela_reply *
         p->timer = p->in->host->local->timer(p->in, ALBUM_MS, poll_begin, t);
         return;
     }
+    bool unheld = chela_json_length(updates) == 0 &&
+                  p->in->host->local->ticks_ms(p->in) - t->polled_at < UNHELD_MS &&
+                  chela_option_number(p->in, "poll_timeout") >= 1000;
+    if (unheld) { /* a server that answers at once is not to be asked without end */
+        p->timer = p->in->host->local->timer(p->in, UNHELD_MS, poll_begin, t);
+        return;
+    }
     inbound_take(t, updates, 0, polled_batch);
 }
 
@@ -82,6 +89,7 @@ void poll_begin(struct chela_inst *in, void *arg)
     if (t->peer.closing || t->peer.stopping || t->poll)
         return;
     t->peer.timer = 0;
+    t->polled_at = in->host->local->ticks_ms(in);
     json_object *body = chela_json_new_object();
     chela_json_put_int(body, "offset", t->offset);
     chela_json_put_int(body, "timeout", t->peer.failures ? 0 : timeout);

@@ -24,7 +24,7 @@ struct telegram {
     bool webhook;
     int64_t me, album, offset; /* offset: the first update that was not stored yet */
     char *username;
-    uint64_t poll;
+    uint64_t poll, polled_at;
     json_object *migrated; /* chat that became a supergroup -> its id now */
 };
 

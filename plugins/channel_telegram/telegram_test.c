@@ -238,6 +238,40 @@ static void a_poll_that_hangs_or_is_refused_is_told_and_begun_again(void **state
     assert_non_null(strstr(kit_published(k, CHELA_STATE)->items.v[0].value.s, "\"ok\":true"));
 }
 
+static void a_service_that_is_down_for_an_hour_is_asked_once_a_minute(void **state)
+{
+    unsigned tries = 0;
+    (void)state;
+    for (uint64_t ms = 0; ms < 3600000; ms += 1000) {
+        if (kit_request(k, CHELA_FN_HTTP)) {
+            answer_status("getUpdates", CHELA_E_NETWORK, 0, "no route to it");
+            tries++;
+        }
+        kit_advance(k, 1000);
+    }
+    assert_in_range(tries, 40, 100);
+    assert_non_null(strstr(kit_published(k, CHELA_STATE)->items.v[0].value.s, "no route to it"));
+    kit_advance(k, 90000);
+    answer("getUpdates", two_messages);
+    assert_non_null(strstr(kit_published(k, CHELA_STATE)->items.v[0].value.s, "\"ok\":true"));
+    kit_answer_ok(k, call_of(CHELA_FN_SUBMIT), "run", 3);
+    kit_answer_ok(k, call_of(CHELA_FN_SUBMIT), "run", 3);
+    kit_advance(k, 0);
+    assert_true(says(asked("getUpdates"), "\"offset\":9,\"timeout\":5,"));
+}
+
+static void a_poll_that_is_not_held_is_not_begun_without_end(void **state)
+{
+    (void)state;
+    answer("getUpdates", "[]");
+    assert_null(kit_request(k, CHELA_FN_HTTP));
+    kit_advance(k, 500);
+    asked("getUpdates");
+    kit_advance(k, 5000);
+    answer("getUpdates", "[]");
+    asked("getUpdates"); /* that one was */
+}
+
 static void media_by_reference_comes_as_a_blob(void **state)
 {
     CHELA_ARGS(chela_fetch, f, 0);
@@ -266,6 +300,8 @@ int main(void)
         BOT_TEST(an_edit_that_changes_nothing_is_done),
         BOT_TEST(an_update_is_confirmed_only_when_it_is_stored),
         BOT_TEST(a_poll_that_hangs_or_is_refused_is_told_and_begun_again),
+        BOT_TEST(a_service_that_is_down_for_an_hour_is_asked_once_a_minute),
+        BOT_TEST(a_poll_that_is_not_held_is_not_begun_without_end),
         BOT_TEST(media_by_reference_comes_as_a_blob),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@ mkfifo "$tmp/gate"
 start_background mock "$build/tests/fakes/mock_model" --log "$tmp/requests" --gate "$tmp/gate"
 model_port=${ready##*port=}
 start_background discord "$build/tests/fakes/fake_discord" --log "$tmp/calls" --ca "$tmp/ca.pem" --interval 200 \
-    ${schema:+--schema "$schema"}
+    ${schema:+--schema "$schema"} --strict
 discord=http://127.0.0.1:${ready##*port=}
 setup() { # TOKEN BASE CA
     local network=

@@ -7,7 +7,8 @@
 [ -e "$build/plugins/.libs/provider_openai.so" ] || skip_all "provider_openai is not built here"
 schema=${CHELA_SHARED:-$top/../shared}/testdata/schemas/telegram-bot-api.json
 [ -e "$schema" ] || schema=
-start_background mock "$build/tests/fakes/mock_model" --log "$tmp/requests"
+mkfifo "$tmp/gate"
+start_background mock "$build/tests/fakes/mock_model" --log "$tmp/requests" --gate "$tmp/gate"
 model_port=${ready##*port=}
 start_background bot "$build/tests/fakes/fake_telegram" --log "$tmp/calls" --token 4242:test ${schema:+--schema "$schema"}
 bot=http://127.0.0.1:${ready##*port=}
@@ -30,6 +31,8 @@ group() { # ID FROM TEXT MORE
         \"chat\":{\"id\":${chat:--100},\"type\":\"supergroup\",\"title\":\"Club\",\"is_forum\":true},\"text\":\"$3\"${4:-}}}"
 }
 call() { wait_for_line "$tmp/calls" "$@"; } # REGEX: the first call that matches
+# nth REGEX N: the Nth call that matches
+nth() { timeout 30 tail -n +1 -F "$tmp/calls" 2>/dev/null | grep -m "$2" -E -- "$1" | tail -n 1; }
 : >"$tmp/calls"
 setup 4242:test ''
 start_gateway
@@ -46,6 +49,10 @@ control 'fail?method=sendMessage' '{"ok":false,"error_code":400,"description":"B
 message 3 1 'mock: say **broken** markup'
 like "$(call '"sendMessage".*"text":"broken markup"')" '"text":"broken markup"}' "what it can't read goes out as plain text"
 
+message 9 1 'mock: gated The first half | and the second one.'
+call '"sendMessage".*The first half' >/dev/null
+echo go >"$tmp/gate"
+like "$(call '"editMessageText".*second one')" '"text":"The first half *and the second one."' "an answer grows in its message"
 control 'fail?method=sendMessage' '{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 1","parameters":{"retry_after":1}}'
 message 4 1 'mock: say patience'
 call '"sendMessage".*patience' >/dev/null
@@ -71,6 +78,11 @@ is "$(tail -n 1 "$tmp/requests" | grep -o 'image/jpeg;base64' | wc -l)" 3 "an al
 update '{"message":{"message_id":8,"date":1700000001,"from":{"id":1,"first_name":"P"},"chat":{"id":1,"type":"private"},
     "voice":{"file_id":"pic","file_unique_id":"v","duration":1,"mime_type":"audio/ogg","file_size":99999999},"caption":"mock: say too large"}}'
 like "$(call '"(sendMessage|editMessageText)".*voice.ogg')" 'attachment: voice.ogg .audio/ogg' "a file above the limit is only named"
+
+printf 'a,b\n1,2\n' >"$tmp/work/table.csv"
+message 10 1 'mock: tool send_file {\"path\":\"table.csv\"}\nmock: say here it is'
+like "$(call '"sendDocument"')" '"caption":"here it is".*"files":\{"document":\{"name":"table.csv","type":"text/plain","size":8\}\}' \
+    "a file of the workspace goes out with the answer"
 
 # groups and topics
 group 20 5 'mock: say nobody asked'
@@ -118,6 +130,12 @@ update '{"callback_query":{"id":"q1","from":{"id":1,"is_bot":false,"first_name":
 like "$(call '"answerCallbackQuery"')" '"callback_query_id":"q1"' "a press is acknowledged"
 like "$(call '"sendMessage".*ran-2')" '"chat_id":1' "and the tool runs"
 
+message 52 1 'mock: tool exec {\"command\":\"touch by-text; echo ran-$((1+2))\"}'
+line=$(nth '"inline_keyboard"' 2)
+approval=$(jq -r '[.fields.reply_markup.inline_keyboard[][].callback_data | select(endswith("allow-once"))][0]' <<<"$line" | cut -d ' ' -f 2)
+message 53 1 "/approve $approval allow-once"
+like "$(call '"(sendMessage|editMessageText)".*ran-3')" '"chat_id":1' "a tool is allowed by text, too"
+
 run chela message send --channel telegram --to 1 -m 'good *morning*'
 like "$(call 'good <i>morning')" '"chat_id":1' "a text is sent by hand"
 control 'fail?method=sendMessage' '{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}'
@@ -163,6 +181,21 @@ run chela channels status telegram
 like "$out" 'not connected.*BotFather' "a revoked token is told"
 unlike "$(cat "$tmp/gateway.log")" '4242:revoked' "without showing it"
 stop_gateway
+
+# a name that does not resolve, no server, no TLS where it must be
+unreachable() { # BASE NAME
+    setup 4242:test ''
+    sed -i "s#base_url = \"$bot\"#base_url = \"$1\"#" "$CHELA_CONFIG"
+    : >"$tmp/gateway.log"
+    start_gateway
+    wait_for_line "$tmp/gateway.log" "Telegram can't be reached" >/dev/null
+    run chela channels status telegram
+    like "$out" "not connected.*can't be reached" "$2"
+    stop_gateway
+}
+unreachable http://no-such-host.invalid "a name that does not resolve is told"
+unreachable http://127.0.0.1:1 "a service that is not there, too"
+unreachable "https://${bot#http://}" "and one that speaks no TLS"
 
 # the webhook
 setup 4242:test 'webhook : { url = "https://gateway.example"; secret = "hook-secret"; };'

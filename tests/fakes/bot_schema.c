@@ -43,7 +43,8 @@ static bool simple(const char *type, json_object *value, bool form, bool *ret_ok
         *ret_ok = json_object_is_type(value, json_type_double) ||
                   json_object_is_type(value, json_type_int);
     } else if (strcmp(type, "InputFile") == 0) {
-        *ret_ok = form && text && strcmp(text, "@file") == 0;
+        *ret_ok =
+            form && text && (strcmp(text, "@file") == 0 || strncmp(text, "attach://", 9) == 0);
     } else {
         return false;
     }
@@ -137,12 +138,15 @@ const char *bot_schema_check(const char *method, json_object *fields, bool form,
         snprintf(why, size, "there is no method %s", method);
         return why;
     }
-    /* files of an album come beside the fields that are described */
+    /* files come beside the fields that are described, where one of those names them */
+    const char *all = chela_json_text(fields, NULL);
     copy = chela_json_new_object();
     json_object_object_foreach(fields, name, value)
     {
         const char *text = chela_json_as_string(value, NULL);
-        if (!(form && text && strcmp(text, "@file") == 0 && strncmp(name, "file", 4) == 0))
+        char reference[200];
+        snprintf(reference, sizeof reference, "attach://%.180s", name);
+        if (!(form && text && strcmp(text, "@file") == 0 && strstr(all, reference)))
             chela_json_put(copy, name, json_object_get(value));
     }
     bool ok = check_fields(chela_json_array(m, "fields"), copy, form, why, size);

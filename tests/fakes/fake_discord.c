@@ -4,8 +4,9 @@
  * on demand.
  *
  *   fake_discord [--log FILE] [--schema OPENAPI.json] [--token T] [--port N] [--ca FILE]
- *                [--socket PORT] [--interval MS]
+ *                [--socket PORT] [--interval MS] [--strict]
  *
+ * --strict: a member that the description does not have is a problem; Discord lets it pass.
  * Writes "ready port=N" to descriptor 3. With --ca the gateway speaks TLS, and FILE gets the
  * certificate that clients have to trust. What a client sends is a line of the log:
  * {"method","path","body","files","problem"}; of the gateway "method" is OPEN, IDENTIFY, RESUME,
@@ -32,13 +33,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "support/json.h"
+#include "tests/fakes/multipart.h"
 #include "tests/fakes/openapi_check.h"
 
-enum { FAILS = 16, FILES = 16, ROUTES = 64 };
+enum { FAILS = 16, FILES = 16 };
 #define API "/api/v10"
 
 struct bytes {
@@ -48,7 +49,7 @@ struct bytes {
 
 /* One request while it comes in. */
 struct incoming {
-    struct MHD_PostProcessor *form;
+    bool form;
     struct bytes body, payload;
     json_object *files;
 };
@@ -72,14 +73,6 @@ static struct {
     char path[80];
     struct bytes bytes;
 } files[FILES];
-static struct {
-    char route[160];
-    unsigned used;
-    double until;
-} routes[ROUTES];
-static unsigned bucket_limit = 1000;
-static double bucket_seconds = 1;
-
 void fake_lock(void)
 {
     pthread_mutex_lock(&lock);
@@ -118,13 +111,6 @@ static const char *text_of(json_object *o, const char *name)
 {
     const char *s = chela_json_string(o, name, NULL);
     return s ? s : "";
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* ---- answers ---- */
@@ -208,7 +194,8 @@ static struct answer create(const char *channel, json_object *body, json_object 
     for (size_t i = 0; i < 4; i++)
         chela_json_put_array(m, empty[i]);
     chela_json_put_int(m, "type", 0);
-    chela_json_put(m, "components", json_object_get(chela_json_array(body, "components")));
+    json_object *rows = chela_json_array(body, "components");
+    chela_json_put(m, "components", rows ? json_object_get(rows) : chela_json_new_array());
     if (nonce)
         chela_json_put_text(m, "nonce", nonce);
     if (in_guild(channel))
@@ -295,44 +282,7 @@ static struct answer run(struct MHD_Connection *c, const char *method, const cha
     return bad(404, 0, "404: Not Found");
 }
 
-/* ---- limits ---- */
-
-/* The route's bucket; false: it is empty, and `a` says so. was: it was known to be empty. */
-static bool allowed(const char *method, const char *path, struct answer *a, json_object *headers,
-                    bool *ret_was)
-{
-    char route[160], number[32];
-    size_t i = 0, n = 0, slashes = 0;
-    while (path[n] && slashes + (path[n] == '/') <= 3)
-        slashes += path[n++] == '/';
-    snprintf(route, sizeof route, "%s %.*s", method, (int)n, path);
-    while (i + 1 < ROUTES && *routes[i].route && strcmp(routes[i].route, route) != 0)
-        i++;
-    double t = now();
-    snprintf(routes[i].route, sizeof routes[i].route, "%s", route);
-    if (t > routes[i].until) {
-        routes[i].until = t + bucket_seconds;
-        routes[i].used = 0;
-    }
-    bool ok = routes[i].used < bucket_limit;
-    *ret_was = !ok;
-    routes[i].used++;
-    unsigned left = routes[i].used < bucket_limit ? bucket_limit - routes[i].used : 0;
-    snprintf(number, sizeof number, "%u", bucket_limit);
-    chela_json_put_text(headers, "X-RateLimit-Limit", number);
-    snprintf(number, sizeof number, "%u", left);
-    chela_json_put_text(headers, "X-RateLimit-Remaining", number);
-    snprintf(number, sizeof number, "%.3f", routes[i].until - t);
-    chela_json_put_text(headers, "X-RateLimit-Reset-After", number);
-    snprintf(number, sizeof number, "bucket%u", (unsigned)i);
-    chela_json_put_text(headers, "X-RateLimit-Bucket", number);
-    if (!ok) {
-        *a = bad(429, 0, "You are being rate limited.");
-        chela_json_put_double(a->body, "retry_after", routes[i].until - t);
-        chela_json_put_bool(a->body, "global", false);
-    }
-    return ok;
-}
+/* ---- HTTP ---- */
 
 static json_object *failing(const char *method, const char *path)
 {
@@ -346,14 +296,13 @@ static json_object *failing(const char *method, const char *path)
     return NULL;
 }
 
-/* ---- HTTP ---- */
-
 static enum MHD_Result send_bytes(struct MHD_Connection *c, unsigned status, const char *type,
                                   const char *s, size_t n, json_object *headers)
 {
     struct MHD_Response *r =
         MHD_create_response_from_buffer(n, (void *)(uintptr_t)s, MHD_RESPMEM_MUST_COPY);
-    MHD_add_response_header(r, "Content-Type", type);
+    if (n)
+        MHD_add_response_header(r, "Content-Type", type);
     if (headers) {
         json_object_object_foreach(headers, name, value)
             MHD_add_response_header(r, name, chela_json_as_string(value, NULL));
@@ -398,7 +347,6 @@ static enum MHD_Result api_call(struct MHD_Connection *c, const char *method, co
     const struct bytes *text = q->form ? &q->payload : &q->body;
     json_object *body = NULL, *headers = chela_json_new_object();
     struct answer a = {0};
-    bool was = false;
     if (text->n)
         chela_json_parse(text->s, text->n, NULL, &body, NULL);
     const char *key = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
@@ -406,11 +354,17 @@ static enum MHD_Result api_call(struct MHD_Connection *c, const char *method, co
     bool known = (key && strcmp(key, wanted) == 0) || strncmp(path, "/interactions/", 14) == 0;
     fake_lock();
     bool free_of_limit = strncmp(path, "/interactions/", 14) == 0;
-    bool ok = free_of_limit || allowed(method, path, &a, headers, &was);
-    fake_note(method, path, body, q->files, problem_of(c, method, path, q, body, was, why));
+    double wait = free_of_limit ? 0 : fake_limit(method, path, headers);
+    bool ok = wait <= 0;
+    fake_note(method, path, body, q->files, problem_of(c, method, path, q, body, !ok, why));
     json_object *refusal = ok && known ? failing(method, path) : NULL;
     bool hold = chela_json_bool(refusal, "hold", false),
          closes = chela_json_bool(refusal, "close", false);
+    if (!ok) {
+        a = bad(429, 0, "You are being rate limited.");
+        chela_json_put_double(a.body, "retry_after", wait);
+        chela_json_put_bool(a.body, "global", false);
+    }
     if (ok && !known)
         a = bad(401, 0, "401: Unauthorized");
     else if (ok && (!refusal || hold))
@@ -471,9 +425,8 @@ static void steer(struct MHD_Connection *c, const char *what, const struct incom
     } else if (strcmp(what, "fail") == 0) {
         steer_fail(c, o);
     } else if (strcmp(what, "bucket") == 0) {
-        bucket_limit = (unsigned)strtoul(argument(c, "limit"), NULL, 10);
-        bucket_seconds = strtod(argument(c, "ms"), NULL) / 1000;
-        memset(routes, 0, sizeof routes);
+        fake_limit_set((unsigned)strtoul(argument(c, "limit"), NULL, 10),
+                       strtod(argument(c, "ms"), NULL) / 1000);
     } else if (strcmp(what, "gateway") == 0) {
         fake_gateway_steer(argument(c, "do"), strtol(argument(c, "value"), NULL, 10), body,
                            q->body.n);
@@ -499,24 +452,18 @@ static enum MHD_Result serve(struct MHD_Connection *c, const char *url, const ch
     return send_answer(c, bad(404, 0, "404: Not Found"), NULL);
 }
 
-static enum MHD_Result part(void *owner, enum MHD_ValueKind kind, const char *key,
-                            const char *filename, const char *type, const char *encoding,
-                            const char *data, uint64_t offset, size_t n)
+static void part(void *owner, const char *name, const char *filename, const char *type,
+                 const char *data, size_t n)
 {
     struct incoming *q = owner;
-    (void)kind;
-    (void)encoding;
     if (filename) {
-        json_object *f = chela_json_object(q->files, key);
-        if (!f)
-            f = chela_json_put_object(q->files, key);
+        json_object *f = chela_json_put_object(q->files, name);
         chela_json_put_text(f, "name", filename);
         chela_json_put_text(f, "type", type);
-        chela_json_put_int(f, "size", (int64_t)(offset + n));
-    } else if (strcmp(key, "payload_json") == 0) {
+        chela_json_put_int(f, "size", (int64_t)n);
+    } else if (strcmp(name, "payload_json") == 0) {
         add(&q->payload, data, n);
     }
-    return MHD_YES;
 }
 
 static enum MHD_Result request(void *owner, struct MHD_Connection *c, const char *url,
@@ -531,19 +478,17 @@ static enum MHD_Result request(void *owner, struct MHD_Connection *c, const char
         if (!q)
             abort();
         q->files = chela_json_new_object();
-        const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
-        if (type && strncmp(type, "multipart/", 10) == 0)
-            q->form = MHD_create_post_processor(c, 65536, part, q);
         return MHD_YES;
     }
     if (*size) {
-        if (q->form)
-            MHD_post_process(q->form, data, *size);
-        else
-            add(&q->body, data, *size);
+        add(&q->body, data, *size);
         *size = 0;
         return MHD_YES;
     }
+    const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
+    q->form = type && strncmp(type, "multipart/", 10) == 0;
+    if (q->form && !multipart_read(type, q->body.s ? q->body.s : "", q->body.n, part, q))
+        return MHD_NO;
     return serve(c, url, method, q);
 }
 
@@ -556,8 +501,6 @@ static void over(void *owner, struct MHD_Connection *c, void **state,
     (void)code;
     if (!q)
         return;
-    if (q->form)
-        MHD_destroy_post_processor(q->form);
     free(q->body.s);
     free(q->payload.s);
     json_object_put(q->files);
@@ -579,6 +522,7 @@ int main(int argc, char **argv)
     unsigned short port = 0, socket_port = 0;
     unsigned interval = 41250;
     const char *ca = NULL;
+    bool strict = strcmp(argv[argc - 1], "--strict") == 0;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--log") == 0)
             log_file = fopen(argv[i + 1], "ae");
@@ -592,7 +536,7 @@ int main(int argc, char **argv)
             ca = argv[i + 1];
         else if (strcmp(argv[i], "--interval") == 0)
             interval = (unsigned)strtoul(argv[i + 1], NULL, 10);
-        else if (strcmp(argv[i], "--schema") == 0 && !openapi_load(argv[i + 1]))
+        else if (strcmp(argv[i], "--schema") == 0 && !openapi_load(argv[i + 1], strict))
             return 1;
     }
     if (log_file)

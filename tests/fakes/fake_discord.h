@@ -1,5 +1,5 @@
-/* A Discord for tests in two parts: fake_discord.c (HTTP API, history, what a test steers) and
- * fake_discord_gateway.c (sessions). */
+/* A Discord for tests in three parts: fake_discord.c (HTTP API, history, what a test steers),
+ * fake_discord_gateway.c (sessions), fake_discord_limits.c (buckets). */
 #ifndef FAKE_DISCORD_H
 #define FAKE_DISCORD_H
 
@@ -13,6 +13,12 @@ extern const char *fake_token;
 /* A line of the log: what came from the client. problem: NULL or what is wrong with it. */
 void fake_note(const char *method, const char *path, json_object *body, json_object *files,
                const char *problem);
+
+/* Buckets: each route takes `limit` requests in that time. */
+void fake_limit_set(unsigned limit, double seconds);
+/* Takes one of the route's, and writes the headers that say so; how many seconds it is to wait if
+ * there was none left, else 0. */
+double fake_limit(const char *method, const char *path, json_object *headers);
 
 /* The lock of fake_discord.c is held in all of these. */
 void fake_gateway_open(unsigned short port, const char *ca, unsigned interval);

@@ -129,6 +129,7 @@ static void greet(struct session *x)
     dispatch(x, "READY", d);
     chela_json_put_text(guild, "id", "1");
     chela_json_put_text(guild, "name", "Club");
+    chela_json_put_bool(guild, "unavailable", false);
     chela_json_put_text(guild, "owner_id", "7");
     chela_json_put_int(guild, "member_count", 2);
     list = chela_json_put_array(guild, "channels");

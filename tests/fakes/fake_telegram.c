@@ -8,9 +8,12 @@
  * {"method","fields","files","problem"}; problem: what the published description says against it.
  * A test steers by POST:
  *   /control/update                 an update without its id: Telegram has it from now on
- *   /control/file?path=P            bytes of the file that getFile names for "P"
- *   /control/fail?method=M&count=N  the next N calls of M are answered by this body (its
- *                                   error_code is the status); {"hold": true}: done, but never
+ *   /control/people?accounts=A&chats=C&times=N   in each of A accounts ("/0" ... in front of
+ * "/bot") C people write the body N times, each in a chat of its own; answers when all have been
+ * answered: {"count","p50","p95","max"}, ms from the first message of a chat to the last answer.
+ * slow=1: one more person of account 0 writes 500 times, and isn't waited for /control/file?path=P
+ * bytes of the file that getFile names for "P" /control/fail?method=M&count=N  the next N calls of
+ * M are answered by this body (its error_code is the status); {"hold": true}: done, but never
  *                                   answered; {"close": true}: the connection ends without it
  */
 #include <arpa/inet.h>
@@ -26,8 +29,9 @@
 
 #include "support/json.h"
 #include "tests/fakes/bot_schema.h"
+#include "tests/fakes/multipart.h"
 
-enum { FAILS = 16, FILES = 16, BOT = 4242 };
+enum { FAILS = 16, FILES = 16, BOT = 4242, ACCOUNTS = 64, CHATS = 128, FLOOD = 500 };
 
 struct bytes {
     char *s;
@@ -36,7 +40,7 @@ struct bytes {
 
 /* One request while it comes in. */
 struct incoming {
-    struct MHD_PostProcessor *form;
+    bool form;
     struct bytes body;
     json_object *fields, *files;
 };
@@ -45,8 +49,18 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static FILE *log_file;
 static const char *token = "4242:test";
-static json_object *updates, *texts; /* texts: "chat:message" -> what stands there */
-static int64_t next_update = 1, next_message = 1000, newest_poll;
+static json_object *texts; /* "chat:message" -> what stands there */
+static int64_t next_message = 1000;
+/* One bot, or many whose tokens are the same and whose addresses differ. */
+static struct account {
+    json_object *updates;
+    int64_t next_update, newest_poll;
+    struct { /* of /control/people */
+        double since, until;
+        unsigned left;
+    } chats[CHATS];
+} accounts[ACCOUNTS];
+static unsigned unanswered;
 static struct {
     char method[40];
     long count;
@@ -151,9 +165,10 @@ static json_object *write_text(json_object *fields, const char *member, int64_t 
 
 /* ---- methods ---- */
 
-static json_object *get_updates(json_object *fields)
+static json_object *get_updates(struct account *a, json_object *fields)
 {
-    int64_t offset = chela_json_int(fields, "offset", 0), mine = ++newest_poll;
+    json_object *updates = a->updates;
+    int64_t offset = chela_json_int(fields, "offset", 0), mine = ++a->newest_poll;
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += chela_json_int(fields, "timeout", 0);
@@ -164,11 +179,11 @@ static json_object *get_updates(json_object *fields)
     while (chela_json_length(updates) == 0) {
         if (pthread_cond_timedwait(&changed, &lock, &until) != 0)
             break;
-        if (mine != newest_poll)
+        if (mine != a->newest_poll)
             return bad(409, "Conflict: terminated by other getUpdates request");
     }
     json_object *list = chela_json_new_array();
-    for (size_t i = 0; i < chela_json_length(updates); i++)
+    for (size_t i = 0; i < chela_json_length(updates) && i < 100; i++)
         chela_json_push(list, json_object_get(chela_json_at(updates, i)));
     return good(list);
 }
@@ -210,15 +225,37 @@ static json_object *get_me(void)
     return good(o);
 }
 
-static json_object *run(const char *method, json_object *fields)
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1000 + (double)t.tv_nsec / 1e6;
+}
+
+/* Somebody of /control/people is answered. */
+static void answered(struct account *a, json_object *fields)
+{
+    int64_t chat = chela_json_int(fields, "chat_id", 0) - 1;
+    if (chat < 0 || chat >= CHATS || !a->chats[chat].left)
+        return;
+    if (--a->chats[chat].left == 0) {
+        a->chats[chat].until = now_ms();
+        if (--unanswered == 0)
+            pthread_cond_broadcast(&changed);
+    }
+}
+
+static json_object *run(struct account *a, const char *method, json_object *fields)
 {
     char id[32];
     if (strcmp(method, "getMe") == 0)
         return get_me();
     if (strcmp(method, "getUpdates") == 0)
-        return get_updates(fields);
+        return get_updates(a, fields);
     if (strcmp(method, "getFile") == 0)
         return get_file(fields);
+    if (strcmp(method, "sendMessage") == 0)
+        answered(a, fields);
     if (strcmp(method, "sendMessage") == 0)
         return write_text(fields, "text", next_message++, false);
     if (strcmp(method, "editMessageText") == 0)
@@ -280,7 +317,8 @@ static json_object *failing(const char *method)
     return NULL;
 }
 
-static enum MHD_Result bot_call(struct MHD_Connection *c, const char *method, struct incoming *q)
+static enum MHD_Result bot_call(struct MHD_Connection *c, struct account *a, const char *method,
+                                struct incoming *q)
 {
     json_object *body = NULL;
     if (!q->form && q->body.n && chela_json_parse(q->body.s, q->body.n, NULL, &body, NULL) == 0) {
@@ -293,7 +331,7 @@ static enum MHD_Result bot_call(struct MHD_Connection *c, const char *method, st
     bool hold = chela_json_bool(refusal, "hold", false),
          closes = chela_json_bool(refusal, "close", false);
     if (!refusal || hold)
-        answer = run(method, q->fields);
+        answer = run(a, method, q->fields);
     while (hold) /* until the test ends this process */
         pthread_cond_wait(&changed, &lock);
     pthread_mutex_unlock(&lock);
@@ -314,8 +352,8 @@ static void control(struct MHD_Connection *c, const char *what, struct incoming 
     if (strcmp(what, "update") == 0 &&
         chela_json_parse(q->body.s ? q->body.s : "", q->body.n, NULL, &o, NULL) == 0) {
         if (!chela_json_has(o, "update_id"))
-            chela_json_put_int(o, "update_id", next_update++);
-        chela_json_push(updates, o);
+            chela_json_put_int(o, "update_id", accounts[0].next_update++);
+        chela_json_push(accounts[0].updates, o);
     } else if (strcmp(what, "file") == 0 && path) {
         size_t i = 0;
         while (i + 1 < FILES && *files[i].path)
@@ -337,17 +375,93 @@ static void control(struct MHD_Connection *c, const char *what, struct incoming 
     pthread_mutex_unlock(&lock);
 }
 
+/* ---- many people ---- */
+
+static long number(struct MHD_Connection *c, const char *name)
+{
+    const char *s = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, name);
+    return s ? strtol(s, NULL, 10) : 0;
+}
+
+static void say(struct account *a, long chat, const char *text)
+{
+    json_object *o = chela_json_new_object(), *m = chela_json_put_object(o, "message"), *who;
+    chela_json_put_int(o, "update_id", a->next_update++);
+    chela_json_put_int(m, "message_id", next_message++);
+    chela_json_put_int(m, "date", 1700000000);
+    who = chela_json_put_object(m, "from");
+    chela_json_put_int(who, "id", chat);
+    chela_json_put_text(who, "first_name", "P");
+    who = chela_json_put_object(m, "chat");
+    chela_json_put_int(who, "id", chat);
+    chela_json_put_text(who, "type", "private");
+    chela_json_put_text(m, "text", text);
+    chela_json_push(a->updates, o);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static json_object *people(struct MHD_Connection *c, const char *text)
+{
+    static double took[ACCOUNTS * CHATS];
+    long count = number(c, "accounts"), chats = number(c, "chats"), times = number(c, "times");
+    size_t n = 0;
+    for (long i = 0; number(c, "slow") && i < FLOOD; i++)
+        say(&accounts[0], CHATS + 1, text);
+    for (long k = 0; k < times; k++) {
+        for (long i = 0; i < count && i < ACCOUNTS; i++) {
+            for (long chat = 1; chat <= chats && chat <= CHATS; chat++) {
+                if (k == 0) {
+                    accounts[i].chats[chat - 1].left = (unsigned)times;
+                    accounts[i].chats[chat - 1].since = now_ms();
+                    unanswered++;
+                }
+                say(&accounts[i], chat, text);
+            }
+        }
+    }
+    pthread_cond_broadcast(&changed);
+    while (unanswered)
+        pthread_cond_wait(&changed, &lock);
+    for (long i = 0; i < count && i < ACCOUNTS; i++) {
+        for (long chat = 0; chat < chats && chat < CHATS; chat++)
+            took[n++] = accounts[i].chats[chat].until - accounts[i].chats[chat].since;
+    }
+    qsort(took, n, sizeof took[0], by_size);
+    json_object *o = chela_json_new_object();
+    chela_json_put_int(o, "count", (int64_t)n);
+    chela_json_put_double(o, "p50", n ? took[n / 2] : 0);
+    chela_json_put_double(o, "p95", n ? took[n * 95 / 100] : 0);
+    chela_json_put_double(o, "max", n ? took[n - 1] : 0);
+    return o;
+}
+
 static enum MHD_Result serve(struct MHD_Connection *c, const char *url, struct incoming *q)
 {
-    char bot[80], file[80];
+    char bot[80], file[80], *behind = NULL;
+    unsigned long account = url[0] == '/' ? strtoul(url + 1, &behind, 10) : 0;
+    if (behind && behind > url + 1 && *behind == '/' && account < ACCOUNTS)
+        url = behind;
+    else
+        account = 0;
     snprintf(bot, sizeof bot, "/bot%s/", token);
     snprintf(file, sizeof file, "/file/bot%s/", token);
+    if (strcmp(url, "/control/people") == 0) {
+        pthread_mutex_lock(&lock);
+        json_object *figures = people(c, q->body.s ? q->body.s : "");
+        pthread_mutex_unlock(&lock);
+        return send_json(c, figures);
+    }
     if (strncmp(url, "/control/", 9) == 0) {
         control(c, url + 9, q);
         return send_bytes(c, 200, "text/plain", "ok\n", 3);
     }
     if (strncmp(url, bot, strlen(bot)) == 0)
-        return bot_call(c, url + strlen(bot), q);
+        return bot_call(c, &accounts[account], url + strlen(bot), q);
     for (size_t i = 0; strncmp(url, file, strlen(file)) == 0 && i < FILES; i++) {
         if (*files[i].path && strcmp(files[i].path, url + strlen(file)) == 0)
             return send_bytes(c, 200, "application/octet-stream", files[i].bytes.s,
@@ -357,30 +471,19 @@ static enum MHD_Result serve(struct MHD_Connection *c, const char *url, struct i
                                                      : bad(404, "Not Found"));
 }
 
-static enum MHD_Result part(void *owner, enum MHD_ValueKind kind, const char *key,
-                            const char *filename, const char *type, const char *encoding,
-                            const char *data, uint64_t offset, size_t n)
+static void part(void *owner, const char *name, const char *filename, const char *type,
+                 const char *data, size_t n)
 {
     struct incoming *q = owner;
-    (void)kind;
-    (void)encoding;
-    if (filename) {
-        json_object *f = chela_json_object(q->files, key);
-        if (!f)
-            f = chela_json_put_object(q->files, key);
-        chela_json_put_text(f, "name", filename);
-        chela_json_put_text(f, "type", type);
-        chela_json_put_int(f, "size", (int64_t)(offset + n));
-        chela_json_put_text(q->fields, key, "@file");
-        return MHD_YES;
+    if (!filename) {
+        chela_json_put_string(q->fields, name, data, n);
+        return;
     }
-    const char *before = offset ? chela_json_string(q->fields, key, NULL) : NULL;
-    struct bytes all = {0};
-    add(&all, before ? before : "", before ? strlen(before) : 0);
-    add(&all, data, n);
-    chela_json_put_string(q->fields, key, all.s, all.n);
-    free(all.s);
-    return MHD_YES;
+    json_object *f = chela_json_put_object(q->files, name);
+    chela_json_put_text(f, "name", filename);
+    chela_json_put_text(f, "type", type);
+    chela_json_put_int(f, "size", (int64_t)n);
+    chela_json_put_text(q->fields, name, "@file");
 }
 
 static enum MHD_Result request(void *owner, struct MHD_Connection *c, const char *url,
@@ -397,19 +500,17 @@ static enum MHD_Result request(void *owner, struct MHD_Connection *c, const char
             abort();
         q->fields = chela_json_new_object();
         q->files = chela_json_new_object();
-        const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
-        if (type && strncmp(type, "multipart/", 10) == 0)
-            q->form = MHD_create_post_processor(c, 65536, part, q);
         return MHD_YES;
     }
     if (*size) {
-        if (q->form)
-            MHD_post_process(q->form, data, *size);
-        else
-            add(&q->body, data, *size);
+        add(&q->body, data, *size);
         *size = 0;
         return MHD_YES;
     }
+    const char *type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
+    q->form = type && strncmp(type, "multipart/", 10) == 0;
+    if (q->form && !multipart_read(type, q->body.s ? q->body.s : "", q->body.n, part, q))
+        return MHD_NO;
     return serve(c, url, q);
 }
 
@@ -422,8 +523,6 @@ static void over(void *owner, struct MHD_Connection *c, void **state,
     (void)code;
     if (!q)
         return;
-    if (q->form)
-        MHD_destroy_post_processor(q->form);
     free(q->body.s);
     json_object_put(q->fields);
     json_object_put(q->files);
@@ -447,7 +546,10 @@ int main(int argc, char **argv)
     if (log_file)
         setvbuf(log_file, NULL, _IOLBF, 0);
     signal(SIGPIPE, SIG_IGN);
-    updates = chela_json_new_array();
+    for (unsigned i = 0; i < ACCOUNTS; i++) {
+        accounts[i].updates = chela_json_new_array();
+        accounts[i].next_update = 1;
+    }
     texts = chela_json_new_object();
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

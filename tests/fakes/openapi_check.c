@@ -39,7 +39,7 @@ static void close_objects(json_object *o)
         chela_json_put_bool(o, "additionalProperties", false);
 }
 
-bool openapi_load(const char *path)
+bool openapi_load(const char *path, bool strict)
 {
     static const struct chela_json_limits limits = {.memory = (size_t)1 << 30};
     FILE *f = fopen(path, "re");
@@ -51,7 +51,7 @@ bool openapi_load(const char *path)
     fclose(f);
     bool ok = read && chela_json_parse(text, strlen(text), &limits, &description, NULL) == 0;
     free(text);
-    if (ok)
+    if (ok && strict)
         close_objects(chela_json_object(description, "components"));
     return ok;
 }

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-bool openapi_load(const char *path);
+/* strict: an object has the members that are described and no others. */
+bool openapi_load(const char *path, bool strict);
 /* What is wrong with a request, written to `why`; NULL: nothing, or no description was loaded.
- * body NULL: none. A field that is not described counts as wrong. Not for two threads at once. */
+ * body NULL: none. Not for two threads at once. */
 const char *openapi_check(const char *method, const char *path, json_object *body, char *why,
                           size_t size);
 

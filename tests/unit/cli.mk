@@ -8,3 +8,6 @@ tests_unit_cli_markdown_test_LDADD = $(CLIENT_LIBS) $(CMOCKA_LIBS)
 check_PROGRAMS += tests/fakes/fake_gateway
 tests_fakes_fake_gateway_SOURCES = tests/fakes/fake_gateway.c tests/fakes/fake_peer.c tests/fakes/fake_peer.h
 tests_fakes_fake_gateway_LDADD = $(CLIENT_LIBS)
+check_PROGRAMS += tests/fakes/watch_session
+tests_fakes_watch_session_SOURCES = tests/fakes/watch_session.c
+tests_fakes_watch_session_LDADD = $(CLIENT_LIBS)

@@ -1,6 +1,7 @@
-/* Entity: HTML entities as they may stand in Markdown ("&amp;", "&#8212;"), as characters. */
-#ifndef CLI_ENTITY_H
-#define CLI_ENTITY_H
+/* Entity: HTML entities as they may stand in Markdown ("&amp;", "&#8212;"), as characters. For the terminal
+ * and the dialects of channels. */
+#ifndef BASE_ENTITY_H
+#define BASE_ENTITY_H
 
 #include <stddef.h>
 

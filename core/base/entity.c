@@ -1,5 +1,5 @@
 /* Entity: see entity.h. Of the two thousand names of HTML those are here that models write. */
-#include "cli/entity.h"
+#include "base/entity.h"
 
 #include <stdint.h>
 #include <string.h>
