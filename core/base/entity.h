@@ -1,5 +1,5 @@
-/* Entity: HTML entities as they may stand in Markdown ("&amp;", "&#8212;"), as characters. For the terminal
- * and the dialects of channels. */
+/* Entity: HTML entities as they may stand in Markdown ("&amp;", "&#8212;"), as characters. For the
+ * terminal and the dialects of channels. */
 #ifndef BASE_ENTITY_H
 #define BASE_ENTITY_H
 
