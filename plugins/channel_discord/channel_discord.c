@@ -55,9 +55,8 @@ static int32_t opened(struct chela_inst *in)
     struct discord *d = chela_need(calloc(1, sizeof *d));
     chela_peer_open(&d->peer, in, discord_read);
     d->events = chela_json_new_array();
-    d->holes = chela_json_new_array();
     d->threads = chela_json_new_object();
-    d->chats = chela_json_new_object();
+    chela_history_open(&d->history, &d->peer, inbound_ask);
     d->me = chela_need(strdup(""));
     d->application = chela_need(strdup(""));
     return CHELA_OK;
@@ -68,9 +67,8 @@ static void closed(struct chela_inst *in)
     struct discord *d = in->self;
     chela_peer_close(&d->peer);
     json_object_put(d->events);
-    json_object_put(d->holes);
     json_object_put(d->threads);
-    json_object_put(d->chats);
+    chela_history_close(&d->history);
     free(d->me);
     free(d->application);
     free(d->session);
@@ -80,8 +78,9 @@ static void closed(struct chela_inst *in)
 
 static void recalled(struct chela_inst *in, const struct chela_rows *r)
 {
+    struct discord *d = in->self;
     for (uint64_t i = 0; r->columns == 2 && i + 1 < r->values.n; i += 2)
-        inbound_recall(in->self, r->values.v[i].s, r->values.v[i + 1].s);
+        chela_history_recall(&d->history, r->values.v[i].s, r->values.v[i + 1].s);
 }
 
 static void all_recalled(struct chela_peer *p, void *owner, const struct chela_done *d)
@@ -97,7 +96,7 @@ static void start(struct chela_inst *in, const struct chela_arg *a)
     struct discord *d = in->self;
     CHELA_ARGS(chela_key, k, in->host->local->new_call(in));
     k.h.tag = chela_peer_tag(&d->peer, all_recalled, d);
-    k.key = chela_s("seen:");
+    k.key = chela_s(CHELA_HISTORY_PREFIX);
     in->host->kv->list(in, &k);
     chela_end(in, a->h.call, CHELA_OK, "");
 }
@@ -106,7 +105,7 @@ static void stop(struct chela_inst *in, const struct chela_arg *a)
 {
     struct discord *d = in->self;
     d->peer.stopping = true;
-    in->host->local->timer_stop(in, d->fill_timer);
+    in->host->local->timer_stop(in, d->history.timer);
     gateway_close(d, a->h.call);
 }
 

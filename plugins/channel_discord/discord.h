@@ -11,6 +11,7 @@
 
 #include <chela/chela.h>
 
+#include "support/history.h"
 #include "support/incoming.h"
 #include "support/json.h"
 #include "support/outgoing.h"
@@ -31,10 +32,7 @@ struct discord {
     size_t at;           /* the first of them that was not taken yet */
     bool busy, scanning;
     json_object *threads; /* id -> its channel */
-    json_object *chats;   /* id -> {"seen": id, "guild": bool, "hole": bool} */
-    json_object *holes;   /* ids of chats to ask for what we missed, in order */
-    bool filling;
-    uint64_t fill_timer;
+    struct chela_history history;
     /* rest.c */
     uint64_t second; /* of the clock, and how many requests it has seen */
     unsigned requests;
@@ -57,10 +55,8 @@ void gateway_event(struct chela_inst *in, const struct chela_ws_event *e);
 void gateway_close(struct discord *d, uint64_t call);
 
 void inbound_event(struct discord *d, const char *type, json_object *data, int64_t seq);
-/* A new session: what came between the last one and this is asked for. */
-void inbound_new_session(struct discord *d);
-/* A value that was kept: a chat and the last message of it that is stored. */
-void inbound_recall(struct discord *d, struct chela_str key, struct chela_str value);
+/* Asks for the messages of a channel behind one of them. */
+void inbound_ask(struct chela_peer *p, const char *channel, const char *after);
 
 void outbound_send(struct chela_inst *in, const struct chela_send *s);
 void outbound_edit(struct chela_inst *in, const struct chela_send *s);

@@ -196,7 +196,7 @@ static void ready(struct discord *d, json_object *data)
     chela_peer_say(&d->peer, true, "connected");
     if (chela_option_number(d->peer.in, "commands") && *d->application)
         chela_peer_commands(&d->peer, menu_known, d);
-    inbound_new_session(d);
+    chela_history_restart(&d->history, "direct"); /* of guilds Discord says the newest */
 }
 
 static void dispatch(struct discord *d, json_object *o)

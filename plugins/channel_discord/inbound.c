@@ -1,10 +1,7 @@
 /*
  * Events of the gateway become messages of the host, one after the other; what came while we had no
- * session is asked for, chat by chat. Called by gateway.c. A message that could not be stored, or
- * that may have others before it, leaves a hole in its chat: from there on it is read from
- * Discord's history.
+ * session is asked for, chat by chat. Called by gateway.c.
  */
-#include <json-c/linkhash.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +9,7 @@
 
 #include "discord.h"
 
-enum { QUEUE_MOST = 2000, PAGE = 100, FILL_MS = 2000, EPOCH_S = 1420070400, THREADS_MOST = 20000 };
+enum { QUEUE_MOST = 2000, PAGE = 100, EPOCH_S = 1420070400, THREADS_MOST = 20000 };
 
 /* One event on its way. */
 struct arrival {
@@ -23,7 +20,6 @@ struct arrival {
 };
 
 static void take(struct discord *d);
-static void fill(struct chela_inst *in, void *arg);
 
 static const char *text_of(json_object *o, const char *name)
 {
@@ -36,89 +32,7 @@ static uint64_t number(const char *id)
     return id ? strtoull(id, NULL, 10) : 0;
 }
 
-/* ---- chats and their holes ---- */
-
-static void keep(struct discord *d, const char *channel, json_object *chat)
-{
-    char *key = chela_format("seen:%s", channel),
-         *value = chela_format("%s %s", text_of(chat, "seen"),
-                               chela_json_bool(chat, "guild", false) ? "guild" : "direct");
-    chela_peer_keep(&d->peer, key, value);
-    free(key);
-    free(value);
-}
-
-static json_object *chat_set(struct discord *d, const char *channel, uint64_t seen, bool guild)
-{
-    char id[32];
-    json_object *chat = chela_json_object(d->chats, channel);
-    if (!chat)
-        chat = chela_json_put_object(d->chats, channel);
-    snprintf(id, sizeof id, "%llu", (unsigned long long)seen);
-    chela_json_put_text(chat, "seen", id);
-    chela_json_put_bool(chat, "guild", guild);
-    return chat;
-}
-
-void inbound_recall(struct discord *d, struct chela_str key, struct chela_str value)
-{
-    char *text = chela_copy(value), *channel = chela_copy(key);
-    if (strncmp(channel, "seen:", 5) == 0)
-        chat_set(d, channel + 5, number(text), strstr(text, "guild") != NULL);
-    free(text);
-    free(channel);
-}
-
-static bool has_hole(const struct discord *d, const char *channel)
-{
-    return chela_json_bool(chela_json_object(d->chats, channel), "hole", false);
-}
-
-static void fill_later(struct discord *d, uint64_t ms)
-{
-    const struct chela_local *local = d->peer.in->host->local;
-    if (d->filling || d->fill_timer || d->peer.closing || d->peer.stopping)
-        return;
-    d->fill_timer = local->timer(d->peer.in, ms, fill, d);
-}
-
-/* first: somebody waits for this chat now. */
-static void ask_for(struct discord *d, const char *channel, bool first, uint64_t ms)
-{
-    json_object *list = chela_json_new_array();
-    if (first)
-        chela_json_push(list, chela_json_new_string(channel, strlen(channel)));
-    for (size_t i = 0; i < chela_json_length(d->holes); i++) {
-        json_object *other = chela_json_at(d->holes, i);
-        if (strcmp(chela_json_as_string(other, NULL), channel) != 0)
-            chela_json_push(list, json_object_get(other));
-    }
-    if (!first)
-        chela_json_push(list, chela_json_new_string(channel, strlen(channel)));
-    json_object_put(d->holes);
-    d->holes = list;
-    fill_later(d, ms);
-}
-
-void inbound_new_session(struct discord *d)
-{
-    json_object_object_foreach(d->chats, channel, chat)
-    {
-        chela_json_put_bool(chat, "hole", true);
-        if (!chela_json_bool(chat, "guild", false)) /* of the others Discord says the newest */
-            ask_for(d, channel, false, 0);
-    }
-}
-
-static void hole(struct discord *d, const char *channel, const char *message, bool guild,
-                 uint64_t wait)
-{
-    json_object *chat = chela_json_object(d->chats, channel);
-    if (!chat)
-        chat = chat_set(d, channel, number(message) - 1, guild);
-    chela_json_put_bool(chat, "hole", true);
-    ask_for(d, channel, true, wait > FILL_MS ? wait : FILL_MS);
-}
+/* ---- what was missed ---- */
 
 static void push(struct discord *d, const char *type, json_object *data, int64_t seq, bool filled)
 {
@@ -129,66 +43,32 @@ static void push(struct discord *d, const char *type, json_object *data, int64_t
     chela_json_put_bool(e, "filled", filled);
 }
 
-static void filled(struct chela_peer *p, void *owner, const struct chela_reply *r)
+static void page_came(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
     struct discord *d = owner;
-    json_object *first = chela_json_at(d->holes, 0), *chat;
-    const char *channel = chela_json_as_string(first, NULL);
-    d->filling = false;
-    if (p->closing || !channel)
-        return;
-    chat = chela_json_object(d->chats, channel);
+    const char *kind;
     size_t n = chela_json_length(r->body);
-    if (r->error != CHELA_OK && r->status != 403 && r->status != 404) {
-        fill_later(d, r->retry_after_ms > FILL_MS ? r->retry_after_ms : FILL_MS);
+    if (p->closing || !chela_history_asked(&d->history, &kind))
+        return;
+    if (r->error != CHELA_OK) {
+        chela_history_failed(&d->history, r->status == 403 || r->status == 404, r->retry_after_ms);
         return;
     }
-    if (r->error != CHELA_OK) { /* we may not read there any more */
-        json_object_object_del(d->chats, channel);
-        json_object_array_del_idx(d->holes, 0, 1);
-        fill_later(d, 0);
-        return;
-    }
-    bool guild = chela_json_bool(chat, "guild", false);
     for (size_t i = n; i-- > 0;) { /* the newest comes first */
         json_object *m = chela_json_at(r->body, i);
-        if (guild && !chela_json_has(m, "guild_id"))
+        if (strcmp(kind, "guild") == 0 && !chela_json_has(m, "guild_id"))
             chela_json_put_text(m, "guild_id", "0");
         push(d, "MESSAGE_CREATE", m, 0, true);
     }
-    if (n == PAGE) { /* there may be more of them behind the newest of these */
-        chela_json_put_text(chat, "asked", text_of(chela_json_at(r->body, 0), "id"));
-    } else {
-        json_object_object_del(chat, "asked");
-        chela_json_put_bool(chat, "hole", false);
-        json_object_array_del_idx(d->holes, 0, 1);
-    }
+    chela_history_page(&d->history, n == PAGE ? text_of(chela_json_at(r->body, 0), "id") : NULL);
     take(d);
-    if (chela_json_length(d->holes))
-        fill_later(d, 0);
 }
 
-static void fill(struct chela_inst *in, void *arg)
+void inbound_ask(struct chela_peer *p, const char *channel, const char *after)
 {
-    struct discord *d = arg;
-    (void)in;
-    d->fill_timer = 0;
-    for (;;) {
-        const char *channel = chela_json_as_string(chela_json_at(d->holes, 0), NULL);
-        json_object *chat = channel ? chela_json_object(d->chats, channel) : NULL;
-        if (!channel || d->peer.closing || d->peer.stopping)
-            return;
-        if (chela_json_bool(chat, "hole", false)) {
-            const char *after = chela_json_string(chat, "asked", NULL);
-            char *path = chela_format("/channels/%s/messages?limit=%d&after=%s", channel, PAGE,
-                                      after ? after : text_of(chat, "seen"));
-            d->filling = true;
-            rest_call(d, 0, "GET", path, NULL, filled, d);
-            free(path);
-            return;
-        }
-        json_object_array_del_idx(d->holes, 0, 1);
-    }
+    char *path = chela_format("/channels/%s/messages?limit=%d&after=%s", channel, PAGE, after);
+    rest_call((struct discord *)p, 0, "GET", path, NULL, page_came, p);
+    free(path);
 }
 
 /* ---- guilds and threads ---- */
@@ -205,13 +85,8 @@ static void learn(struct discord *d, json_object *channel)
                *parent = chela_json_string(channel, "parent_id", NULL);
     if (id && parent && is_thread(channel) && chela_json_length(d->threads) < THREADS_MOST)
         chela_json_put_text(d->threads, id, parent);
-    json_object *chat = id ? chela_json_object(d->chats, id) : NULL;
-    if (!chela_json_bool(chat, "hole", false))
-        return;
-    if (number(text_of(channel, "last_message_id")) > number(text_of(chat, "seen")))
-        ask_for(d, id, false, 0);
-    else if (chela_json_has(channel, "last_message_id"))
-        chela_json_put_bool(chat, "hole", false);
+    if (id && chela_json_has(channel, "last_message_id"))
+        chela_history_newest(&d->history, id, text_of(channel, "last_message_id"));
 }
 
 static void learn_all(struct discord *d, json_object *data)
@@ -374,14 +249,12 @@ static void over(struct chela_arrival *arrival, const struct chela_done *done)
     struct arrival *a = (struct arrival *)arrival;
     struct discord *d = (struct discord *)arrival->p;
     bool stored = done->error == CHELA_OK || done->error == CHELA_E_CONFLICT;
+    const char *kind = a->guild ? "guild" : "direct";
     if (!d->peer.closing && a->message && !chela_arrival_settled(done)) {
         chela_log(d->peer.in, CHELA_WARN, "a message could not be stored, it is fetched again");
-        hole(d, a->channel, a->message, a->guild, done->retry_after_ms);
+        chela_history_lost(&d->history, a->channel, a->message, kind, done->retry_after_ms);
     } else if (!d->peer.closing && a->message && stored) {
-        json_object *chat = chela_json_object(d->chats, a->channel);
-        bool newer = number(a->message) > number(chela_json_string(chat, "seen", NULL));
-        if (!chat || (newer && !has_hole(d, a->channel)))
-            keep(d, a->channel, chat_set(d, a->channel, number(a->message), a->guild));
+        chela_history_stored(&d->history, a->channel, a->message, kind);
     }
     if (a->interaction && !d->peer.closing)
         tell(d, a, done);
@@ -541,9 +414,7 @@ static void take(struct discord *d)
         const char *type = text_of(e, "t"), *channel = text_of(data, "channel_id");
         bool fresh = strcmp(type, "MESSAGE_CREATE") == 0 && !chela_json_bool(e, "filled", false);
         struct arrival *a = NULL;
-        if (fresh && has_hole(d, channel))
-            ask_for(d, channel, true, 0); /* it comes with what is before it */
-        else
+        if (!fresh || !chela_history_waits(&d->history, channel))
             a = read_event(d, type, data, chela_json_int(e, "s", 0));
         if (a) {
             d->busy = true;
@@ -577,8 +448,8 @@ void inbound_event(struct discord *d, const char *type, json_object *data, int64
         return;
     if (chela_json_length(d->events) - d->at >= QUEUE_MOST) {
         if (i == 0)
-            hole(d, text_of(data, "channel_id"), text_of(data, "id"),
-                 chela_json_has(data, "guild_id"), 0);
+            chela_history_lost(&d->history, text_of(data, "channel_id"), text_of(data, "id"),
+                               chela_json_has(data, "guild_id") ? "guild" : "direct", 0);
         return;
     }
     push(d, type, data, seq, false);

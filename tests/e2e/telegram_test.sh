@@ -83,6 +83,11 @@ printf 'a,b\n1,2\n' >"$tmp/work/table.csv"
 message 10 1 'mock: tool send_file {\"path\":\"table.csv\"}\nmock: say here it is'
 like "$(call '"sendDocument"')" '"caption":"here it is".*"files":\{"document":\{"name":"table.csv","type":"text/plain","size":8\}\}' \
     "a file of the workspace goes out with the answer"
+message 11 1 'mock: tool send_file {\"path\":\"table.csv\"}\nmock: gated The table | is beside this.'
+call '"sendMessage".*The table' >/dev/null
+echo go >"$tmp/gate"
+like "$(nth '"sendDocument"' 2)" '"fields":\{"chat_id":1,"document":"@file"\}' "and by itself, where the answer has grown in its message"
+like "$(call '"editMessageText".*beside this')" 'The table *is beside this' "which is completed"
 
 # groups and topics
 group 20 5 'mock: say nobody asked'
