@@ -86,7 +86,7 @@ like "$(call '"sendDocument"')" '"caption":"here it is".*"files":\{"document":\{
 message 11 1 'mock: tool send_file {\"path\":\"table.csv\"}\nmock: gated The table | is beside this.'
 call '"sendMessage".*The table' >/dev/null
 echo go >"$tmp/gate"
-like "$(nth '"sendDocument"' 2)" '"fields":\{"chat_id":1,"document":"@file"\}' "and by itself, where the answer has grown in its message"
+like "$(nth '"sendDocument"' 2)" '"fields":\{"chat_id":"1","document":"@file"\}' "and by itself, where the answer has grown in its message"
 like "$(call '"editMessageText".*beside this')" 'The table *is beside this' "which is completed"
 
 # groups and topics
