@@ -24,7 +24,7 @@ static struct {
     uint64_t presence_timer, presence_told_ms;
 } state;
 
-enum { PRESENCE_MOST = 100, PRESENCE_PAUSE_MS = 10 };
+enum { PRESENCE_MOST = 100, PRESENCE_TOLD_MOST = 1000, PRESENCE_PAUSE_MS = 10 };
 
 void health_open(void)
 {
@@ -149,8 +149,8 @@ void health_presence_changed(void)
     uint64_t pause = (uint64_t)connection_count() * PRESENCE_PAUSE_MS,
              due = state.presence_told_ms + pause, now = clock_ticks_ms();
     state.presence_version++;
-    if (state.presence_timer)
-        return;
+    if (state.presence_timer || connection_count() > PRESENCE_TOLD_MOST)
+        return; /* of thousands nobody is told each; system-presence answers who asks */
     if (!state.presence_told_ms || now >= due)
         tell_presence(NULL);
     else

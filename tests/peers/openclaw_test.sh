@@ -53,12 +53,12 @@ openclaw_says "$token" gateway call sessions.list --json
 is "$(jq -r '.sessions[0].key' <<<"$out")" agent:main:main "openclaw gateway call sessions.list" || diag "$out$err"
 openclaw_says "$token" devices list
 is "$status" 0 "openclaw devices list" || diag "$err"
-openclaw_says "$token" config set agents.defaults.model.primary ollama/llama3.1:8b
+openclaw_says "$token" config set session.dmScope per-peer
 is "$status" 0 "openclaw config set" || diag "$out$err"
 run chela import openclaw "$tmp/openclaw/state" --output "$tmp/imported.conf" --json
 is "$status" 0 "chela import openclaw takes the folder that openclaw itself wrote" || diag "$out$err"
-CHELA_CONFIG="$tmp/imported.conf" run chela config show
-like "$out" "agents\.defaults\.model.*ollama/llama3\.1:8b" "with its model"
+run env -u CHELA_GATEWAY_PORT CHELA_CONFIG="$tmp/imported.conf" "$build/chela" config show
+like "$out" "session\.dm_scope.*per-peer" "with what it set"
 like "$out" "gateway\.port.*$relay_port" "and its port"
 is "$(frames gateway '[.[] | select(.ok == false)]')" '[]' "they asked nothing that we had to refuse"
 check_frames "with the frames of health, status, gateway call and devices"
