@@ -19,7 +19,7 @@
 #include "gateway/raw_client.h"
 #include "support/json.h"
 
-enum { AT_ONCE_MS = 3000, LATE_MS = 20000 };
+enum { AT_ONCE_MS = 10000, LATE_MS = 20000 };
 
 static struct {
     unsigned port, points, failed;
