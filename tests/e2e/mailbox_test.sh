@@ -109,7 +109,9 @@ for ((n = 1; n <= count; n += step)); do
         point $? "killed at commit $n of $count: the result is there once" ||
             diag "results $(results), tasks $(tasks "$spawned"), answered $got; $(tail -n 8 "$tmp/gateway.log")"
     else
-        is "$(results)" 0 "killed at commit $n of $count, before there was a sub-agent: no result"
+        # it may have been recorded, and begin only now: then its result may be there, or not yet
+        [ "$(results)" -le 1 ]
+        point $? "killed at commit $n of $count, before there was a sub-agent's session: one result at most"
     fi
     stop_gateway
 done
