@@ -119,10 +119,9 @@ async function telegram() {
     await bot.stop();
     await running;
     await point('a second poller ends the first one by 409', async () => {
-        const first = bot.api.getUpdates({ timeout: 5, offset: 1000 });
-        const second = new Bot('4242:test', { client: { apiRoot: fake } }).api.getUpdates({ timeout: 0, offset: 1000 });
-        const [error] = await Promise.all([first.catch((e) => e), second]);
-        assert.equal(error.error_code, 409);
+        const poll = () => new Bot('4242:test', { client: { apiRoot: fake } }).api.getUpdates({ timeout: 3, offset: 1000 });
+        const ends = await Promise.allSettled([poll(), poll()]); // in whichever order they arrive
+        assert.deepEqual(ends.map((e) => e.reason?.error_code ?? 0).sort(), [0, 409]);
     });
     await point('a wrong token is 401', async () => {
         const error = await new Bot('1:wrong', { client: { apiRoot: fake } }).api.getMe().catch((e) => e);
@@ -151,6 +150,15 @@ async function discord() {
     });
     const guild = { guild_id: '1', member: { roles: [], joined_at: '2024-01-01T00:00:00+00:00', deaf: false, mute: false, flags: 0 } };
 
+    // Discord tells a bot of its own messages, too, at any time.
+    const said = async (content) => {
+        for (;;) {
+            const m = await next(client, Events.MessageCreate);
+            if (m.content === content)
+                return m;
+        }
+    };
+
     await point('the bot logs in by the gateway over TLS, and gets its guild', async () => {
         const ready = next(client, Events.ClientReady);
         await client.login('token-1');
@@ -168,7 +176,7 @@ async function discord() {
         assert(client.ws.ping >= 0);
     });
     await point('a message of a guild comes, and is answered in its thread', async () => {
-        const came = next(client, Events.MessageCreate);
+        const came = said('hello');
         await control('event?t=MESSAGE_CREATE', message('55', 'hello', guild));
         const m = await came;
         assert.equal(m.content, 'hello');
@@ -220,7 +228,7 @@ async function discord() {
         const channel = client.channels.cache.get('50');
         await channel.send({ content: 'file', files: [new AttachmentBuilder(Buffer.from('BYTES'), { name: 'a.txt' })] });
         await control('file?path=a/b.png', 'PICTURE');
-        const came = next(client, Events.MessageCreate);
+        const came = said('look');
         await control('event?t=MESSAGE_CREATE', message('50', 'look', { ...guild, attachments: [{ id: '1', filename: 'b.png', size: 7, url: `${fake}/cdn/a/b.png`, proxy_url: `${fake}/cdn/a/b.png`, content_type: 'image/png' }] }));
         const r = await fetch((await came).attachments.first().url);
         assert.equal(await r.text(), 'PICTURE');
@@ -243,7 +251,7 @@ async function discord() {
     });
     await point('op 7 and a close are followed by a resume, with what was missed', async () => {
         for (const how of ['gateway?do=reconnect', 'gateway?do=close&value=4000']) {
-            const resumed = next(client, Events.ShardResume), came = next(client, Events.MessageCreate);
+            const resumed = next(client, Events.ShardResume), came = said(how);
             await control(how);
             await control('event?t=MESSAGE_CREATE', message('50', how, guild));
             await resumed;
