@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "heartbeat.h"
-#include "tool_cron/shared.h"
-#include "tool_cron/zone.h"
+#include "support/op.h"
+#include "support/zone.h"
 
 enum { EVENTS_MOST = 200, BUSY_MS = 30000 };
 enum { WINDOW_MS = 14 * 24 * 3600 * 1000 };
@@ -40,7 +40,7 @@ static const struct chela_option options[] = {
 
 struct heartbeat {
     struct chela_inst *in;
-    struct zone *zone;
+    struct chela_zone *zone;
     int64_t from, until; /* seconds of the day; equal: always */
     uint64_t timer, starting;
     json_object *events;     /* [{"key","text"}] that wait, the oldest first */
@@ -72,7 +72,7 @@ static bool read_clock(const char *text, int64_t *ret)
 
 static int64_t local_seconds(const struct heartbeat *h, int64_t ms)
 {
-    return ms / 1000 + zone_offset(h->zone, ms / 1000);
+    return ms / 1000 + chela_zone_offset(h->zone, ms / 1000);
 }
 
 static bool active(const struct heartbeat *h, int64_t ms)
@@ -89,13 +89,13 @@ static int64_t until_active(const struct heartbeat *h, int64_t ms)
     int64_t local = local_seconds(h, ms), s = local % 86400;
     bool gap;
     int64_t begin = local - s + h->from + (s >= h->from ? 86400 : 0);
-    int64_t wait = zone_utc(h->zone, begin, &gap) * 1000 - ms;
+    int64_t wait = chela_zone_utc(h->zone, begin, &gap) * 1000 - ms;
     return wait > 1000 ? wait : 1000;
 }
 
 /* ---- what is kept ---- */
 
-static void store(struct heartbeat *h, op_fn *fn, void *owner)
+static void store(struct heartbeat *h, chela_op_fn *fn, void *owner)
 {
     json_object *o = chela_json_new_object();
     chela_json_put(o, "events", json_object_get(h->events));
@@ -106,15 +106,15 @@ static void store(struct heartbeat *h, op_fn *fn, void *owner)
         chela_json_put_text(o, "run", h->run);
         chela_json_put_int(o, "carried", (int64_t)h->carried);
     }
-    keep(h->in, "state", o, fn, owner);
+    chela_keep(h->in, "state", o, fn, owner);
     json_object_put(o);
 }
 
 static void remember(struct heartbeat *h, const char *status)
 {
     free(h->last_status);
-    h->last_status = need(strdup(status));
-    h->last = now_ms(h->in);
+    h->last_status = chela_need(strdup(status));
+    h->last = chela_now_ms(h->in);
 }
 
 /* ---- a beat ---- */
@@ -142,12 +142,12 @@ static void run_over(struct heartbeat *h, const char *status)
 static void ended(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
     struct heartbeat *h = in->self;
-    json_object *o = object_of(d->text);
-    const char *status = member(o, "status");
+    json_object *o = chela_object_of(d->text);
+    const char *status = chela_member(o, "status");
     (void)owner;
     if (d->error == CHELA_OK && *status && h->run) { /* else the gateway ends */
         json_object *usage = chela_json_path(o, "/result/meta/agentMeta/usage");
-        char *text = answer_text(o);
+        char *text = chela_answer_text(o);
         h->spent += chela_json_int(usage, "total", 0);
         run_over(h, strcmp(status, "ok") != 0 ? "failed" : text ? "sent" : "ok");
         free(text);
@@ -160,7 +160,7 @@ static void await_end(struct heartbeat *h)
     json_object *params = chela_json_new_object();
     chela_json_put_text(params, "runId", h->run);
     chela_json_put_int(params, "timeoutMs", 0);
-    ask_gateway(h->in, 0, "agent.wait", params, ended, NULL);
+    chela_ask_gateway(h->in, 0, "agent.wait", params, ended, NULL);
 }
 
 static void submitted(struct chela_inst *in, void *owner, const struct chela_done *d)
@@ -171,7 +171,8 @@ static void submitted(struct chela_inst *in, void *owner, const struct chela_don
         await_end(h);
         return;
     }
-    char *line = format("it could not begin: %.*s", (int)d->text.n, d->text.n ? d->text.s : "");
+    char *line =
+        chela_format("it could not begin: %.*s", (int)d->text.n, d->text.n ? d->text.s : "");
     chela_log(in, CHELA_WARN, line);
     free(line);
     h->carried = 0; /* nothing of it was seen */
@@ -193,7 +194,7 @@ static void submit(struct heartbeat *h, const char *text)
     chela_json_put_int(chela_json_put_object(q, "budget"), "tokens",
                        chela_option_number(h->in, "tokens"));
     CHELA_ARGS(chela_submit, m, h->in->host->local->new_call(h->in));
-    m.h.tag = op_new(submitted, NULL);
+    m.h.tag = chela_op_new(submitted, NULL);
     m.h.flags = CHELA_OWNER;
     m.kind = chela_s("message");
     m.event = chela_s(h->run);
@@ -218,8 +219,8 @@ static void stored_first(struct chela_inst *in, void *owner, const struct chela_
 
 static void go(struct heartbeat *h, const char *workspace)
 {
-    char *name = text_of(chela_option_text(h->in, "file")), *file = heartbeat_file(workspace, name),
-         *text = NULL;
+    char *name = chela_copy(chela_option_text(h->in, "file")),
+         *file = heartbeat_file(workspace, name), *text = NULL;
     size_t n;
     free(name);
     if (!file && chela_json_length(h->events) == 0) {
@@ -227,20 +228,20 @@ static void go(struct heartbeat *h, const char *workspace)
         schedule(h, chela_option_number(h->in, "every"));
         return;
     }
-    FILE *out = need(open_memstream(&text, &n));
+    FILE *out = chela_need(open_memstream(&text, &n));
     fprintf(out,
             "[Heartbeat: no person has written this. Look whether something needs to be done "
             "or said. If not, answer %s and nothing else.]\n",
             HEARTBEAT_WORD);
     for (size_t i = 0; i < chela_json_length(h->events); i++)
-        fprintf(out, "\nEvent: %s\n", member(chela_json_at(h->events, i), "text"));
+        fprintf(out, "\nEvent: %s\n", chela_member(chela_json_at(h->events, i), "text"));
     if (file)
         fprintf(out, "\n%s", file);
     fclose(out);
     free(file);
     h->carried = chela_json_length(h->events);
-    h->run = format("heartbeat-%lld", (long long)now_ms(h->in));
-    struct beating *b = need(calloc(1, sizeof *b));
+    h->run = chela_format("heartbeat-%lld", (long long)chela_now_ms(h->in));
+    struct beating *b = chela_need(calloc(1, sizeof *b));
     b->text = text;
     store(h, stored_first, b);
 }
@@ -248,16 +249,16 @@ static void go(struct heartbeat *h, const char *workspace)
 static void agents_came(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
     struct heartbeat *h = in->self;
-    json_object *o = object_of(d->text), *list = chela_json_array(o, "agents");
+    json_object *o = chela_object_of(d->text), *list = chela_json_array(o, "agents");
     struct chela_str wanted = chela_option_text(in, "agent");
     const char *workspace = NULL;
     (void)owner;
     h->asking = false;
     for (size_t i = 0; i < chela_json_length(list); i++) {
         json_object *a = chela_json_at(list, i);
-        const char *id = member(a, "id");
-        if (wanted.n ? chela_str_is(wanted, id) : strcmp(id, member(o, "defaultId")) == 0)
-            workspace = member(a, "workspace");
+        const char *id = chela_member(a, "id");
+        if (wanted.n ? chela_str_is(wanted, id) : strcmp(id, chela_member(o, "defaultId")) == 0)
+            workspace = chela_member(a, "workspace");
     }
     if (h->stopped || d->error != CHELA_OK)
         ;
@@ -271,7 +272,7 @@ static void agents_came(struct chela_inst *in, void *owner, const struct chela_d
 static void session_came(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
     struct heartbeat *h = in->self;
-    json_object *o = object_of(d->text);
+    json_object *o = chela_object_of(d->text);
     bool busy = chela_json_bool(chela_json_object(o, "session"), "hasActiveRun", false);
     (void)owner;
     json_object_put(o);
@@ -282,13 +283,13 @@ static void session_came(struct chela_inst *in, void *owner, const struct chela_
         remember(h, "put off: the conversation is at work");
         schedule(h, BUSY_MS);
     } else {
-        ask_gateway(in, 0, "agents.list", chela_json_new_object(), agents_came, NULL);
+        chela_ask_gateway(in, 0, "agents.list", chela_json_new_object(), agents_came, NULL);
     }
 }
 
 static void beat(struct heartbeat *h)
 {
-    int64_t now = now_ms(h->in), day = local_seconds(h, now) / 86400,
+    int64_t now = chela_now_ms(h->in), day = local_seconds(h, now) / 86400,
             most = chela_option_number(h->in, "tokens_per_day");
     if (h->stopped || h->run || h->asking)
         return;
@@ -312,11 +313,12 @@ static void beat(struct heartbeat *h)
                      agent = chela_option_text(h->in, "agent");
     chela_json_put_string(params, "key", session.s, (size_t)session.n);
     if (agent.n) {
-        char *key = format("agent:%.*s:%.*s", (int)agent.n, agent.s, (int)session.n, session.s);
+        char *key =
+            chela_format("agent:%.*s:%.*s", (int)agent.n, agent.s, (int)session.n, session.s);
         chela_json_put_text(params, "key", key);
         free(key);
     }
-    ask_gateway(h->in, 0, "sessions.describe", params, session_came, NULL);
+    chela_ask_gateway(h->in, 0, "sessions.describe", params, session_came, NULL);
 }
 
 static void woken(struct chela_inst *in, void *arg)
@@ -334,7 +336,7 @@ static void schedule(struct heartbeat *h, int64_t ms)
     h->next = 0;
     if (ms <= 0)
         return; /* only when woken */
-    h->next = now_ms(h->in) + ms;
+    h->next = chela_now_ms(h->in) + ms;
     h->timer = h->in->host->local->timer(h->in, (uint64_t)ms, woken, NULL);
 }
 
@@ -354,7 +356,7 @@ static void event_stored(struct chela_inst *in, void *owner, const struct chela_
 {
     struct heartbeat *h = in->self;
     struct waking *w = owner;
-    char *error = text_of(d->text);
+    char *error = chela_copy(d->text);
     chela_end(in, w->call, d->error, d->error == CHELA_OK ? "{\"ok\":true}" : error);
     if (d->error == CHELA_OK && w->now)
         beat(h);
@@ -365,15 +367,15 @@ static void event_stored(struct chela_inst *in, void *owner, const struct chela_
 static bool has_event(const struct heartbeat *h, const char *key)
 {
     for (size_t i = 0; *key && i < chela_json_length(h->events); i++)
-        if (strcmp(member(chela_json_at(h->events, i), "key"), key) == 0)
+        if (strcmp(chela_member(chela_json_at(h->events, i), "key"), key) == 0)
             return true;
     return false;
 }
 
 static void wake(struct heartbeat *h, uint64_t call, json_object *p)
 {
-    const char *text = member(p, "text"), *mode = member(p, "mode"),
-               *key = member(p, "idempotencyKey");
+    const char *text = chela_member(p, "text"), *mode = chela_member(p, "mode"),
+               *key = chela_member(p, "idempotencyKey");
     bool now = strcmp(mode, "now") == 0;
     if (!*text || (!now && strcmp(mode, "next-heartbeat") != 0)) {
         chela_end(h->in, call, CHELA_E_ARGS, "wake takes mode (now, next-heartbeat) and text");
@@ -388,7 +390,7 @@ static void wake(struct heartbeat *h, uint64_t call, json_object *p)
         chela_json_put_text(e, "key", key);
         chela_json_put_text(e, "text", text);
     }
-    struct waking *w = need(calloc(1, sizeof *w));
+    struct waking *w = chela_need(calloc(1, sizeof *w));
     w->call = call;
     w->now = now;
     store(h, event_stored, w);
@@ -397,7 +399,7 @@ static void wake(struct heartbeat *h, uint64_t call, json_object *p)
 static void method(struct chela_inst *in, const struct chela_method *m)
 {
     struct heartbeat *h = in->self;
-    json_object *p = object_of(m->params);
+    json_object *p = chela_object_of(m->params);
     if (chela_str_is(m->name, "wake")) {
         wake(h, m->h.call, p);
     } else {
@@ -407,7 +409,7 @@ static void method(struct chela_inst *in, const struct chela_method *m)
         chela_json_put_int(o, "nextAtMs", h->next);
         chela_json_put_int(o, "tokensToday", h->spent);
         chela_json_put_int(o, "events", (int64_t)chela_json_length(h->events));
-        answer_json(in, m->h.call, o);
+        chela_answer_json(in, m->h.call, o);
     }
     json_object_put(p);
 }
@@ -418,12 +420,12 @@ static void channel_send(struct chela_inst *in, const struct chela_send *m)
 {
     struct chela_str channel = chela_option_text(in, "channel"),
                      chat = chela_option_text(in, "chat");
-    char *text = text_of(m->text), *said = heartbeat_spoken(text);
+    char *text = chela_copy(m->text), *said = heartbeat_spoken(text);
     if (channel.n && said) {
         json_object *to = chela_json_new_object();
         chela_json_put_string(to, "channel", channel.s, (size_t)channel.n);
         chela_json_put_string(to, "to", chat.n ? chat.s : "", (size_t)chat.n);
-        send_on(in, m, to, said, "");
+        chela_send_on(in, m, to, said, "");
         json_object_put(to);
     } else {
         chela_end(in, m->h.call, CHELA_OK, "");
@@ -436,13 +438,13 @@ static void channel_send(struct chela_inst *in, const struct chela_send *m)
 
 static int32_t open_instance(struct chela_inst *in)
 {
-    struct heartbeat *h = need(calloc(1, sizeof *h));
-    char *zone = text_of(chela_option_text(in, "timezone")),
-         *from = text_of(chela_option_text(in, "from")),
-         *until = text_of(chela_option_text(in, "until"));
+    struct heartbeat *h = chela_need(calloc(1, sizeof *h));
+    char *zone = chela_copy(chela_option_text(in, "timezone")),
+         *from = chela_copy(chela_option_text(in, "from")),
+         *until = chela_copy(chela_option_text(in, "until"));
     h->in = in;
     h->events = chela_json_new_array();
-    h->zone = zone_open(zone);
+    h->zone = chela_zone_open(zone);
     bool good = h->zone && read_clock(from, &h->from) && read_clock(until, &h->until);
     if (!h->zone)
         chela_log(in, CHELA_ERR, "timezone: there is no such zone on this machine");
@@ -459,7 +461,7 @@ static void close_instance(struct chela_inst *in)
 {
     struct heartbeat *h = in->self;
     in->host->local->timer_stop(in, h->timer);
-    zone_free(h->zone);
+    chela_zone_free(h->zone);
     json_object_put(h->events);
     free(h->last_status);
     free(h->run);
@@ -469,7 +471,7 @@ static void close_instance(struct chela_inst *in)
 static void state_came(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
     struct heartbeat *h = in->self;
-    json_object *o = d->error == CHELA_OK ? object_of(d->text) : NULL,
+    json_object *o = d->error == CHELA_OK ? chela_object_of(d->text) : NULL,
                 *events = chela_json_array(o, "events");
     (void)owner;
     chela_publish_list(in, CHELA_METHODS, 1, methods, sizeof methods / sizeof methods[0]);
@@ -481,16 +483,18 @@ static void state_came(struct chela_inst *in, void *owner, const struct chela_do
     h->day = chela_json_int(o, "day", 0);
     h->spent = chela_json_int(o, "spent", 0);
     h->last = chela_json_int(o, "last", 0);
-    if (*member(o, "run")) { /* it may have been submitted or not; then its events wait again */
-        h->run = need(strdup(member(o, "run")));
+    if (*chela_member(o,
+                      "run")) { /* it may have been submitted or not; then its events wait again */
+        h->run = chela_need(strdup(chela_member(o, "run")));
         h->carried = (size_t)chela_json_int(o, "carried", 0);
-        struct beating *b = need(calloc(1, sizeof *b));
-        b->text = format("[Heartbeat that the restart interrupted. If nothing needs to be done, "
+        struct beating *b = chela_need(calloc(1, sizeof *b));
+        b->text =
+            chela_format("[Heartbeat that the restart interrupted. If nothing needs to be done, "
                          "answer %s.]",
                          HEARTBEAT_WORD);
         for (size_t i = 0; i < h->carried; i++) {
-            char *more =
-                format("%s\n\nEvent: %s", b->text, member(chela_json_at(h->events, i), "text"));
+            char *more = chela_format("%s\n\nEvent: %s", b->text,
+                                      chela_member(chela_json_at(h->events, i), "text"));
             free(b->text);
             b->text = more;
         }
@@ -508,7 +512,7 @@ static void start(struct chela_inst *in, const struct chela_arg *a)
     struct heartbeat *h = in->self;
     h->starting = a->h.call;
     CHELA_ARGS(chela_key, k, in->host->local->new_call(in));
-    k.h.tag = op_new(state_came, NULL);
+    k.h.tag = chela_op_new(state_came, NULL);
     k.key = chela_s("state");
     in->host->kv->get(in, &k);
 }
@@ -541,8 +545,8 @@ static const struct chela_iface heartbeat = {
     .close = close_instance,
     .start = start,
     .stop = stop,
-    .rows = op_rows,
-    .done = op_done,
+    .rows = chela_op_rows,
+    .done = chela_op_done,
     .channel = &channel,
     .service = &service,
 };

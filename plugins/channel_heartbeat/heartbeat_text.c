@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "heartbeat.h"
-#include "tool_cron/shared.h"
+#include "support/op.h"
 
 enum { FILE_MOST = 20000, SHORT_REST = 300 };
 
@@ -37,13 +37,13 @@ static bool says_something(const char *text)
 /* The file's text; NULL: it isn't there, or says nothing. Owned by the caller. */
 char *heartbeat_file(const char *workspace, const char *name)
 {
-    char *path = format("%s/%s", workspace, name), *text = NULL;
+    char *path = chela_format("%s/%s", workspace, name), *text = NULL;
     struct stat st;
     int fd = strstr(name, "..") || *name == '/'
                  ? -1
                  : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        text = need(calloc(1, FILE_MOST + 1));
+        text = chela_need(calloc(1, FILE_MOST + 1));
         ssize_t n = read(fd, text, FILE_MOST);
         if (n <= 0 || !says_something(text)) {
             free(text);
@@ -65,10 +65,10 @@ char *heartbeat_spoken(const char *text)
     bool at_begin = n - begin >= word && strncasecmp(text + begin, HEARTBEAT_WORD, word) == 0,
          at_end = n - begin >= word && strncasecmp(text + n - word, HEARTBEAT_WORD, word) == 0;
     if (!at_begin && !at_end)
-        return need(strdup(text));
+        return chela_need(strdup(text));
     size_t rest = n - begin - word;
     if (rest <= SHORT_REST)
         return NULL;
-    return at_begin ? text_of(chela_sn(text + begin + word, n - begin - word))
-                    : text_of(chela_sn(text + begin, n - begin - word));
+    return at_begin ? chela_copy(chela_sn(text + begin + word, n - begin - word))
+                    : chela_copy(chela_sn(text + begin, n - begin - word));
 }

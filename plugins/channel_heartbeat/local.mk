@@ -1,9 +1,8 @@
 # The heartbeat; shares what it needs of the host with the jobs.
 plugin_LTLIBRARIES += %D%.la
-heartbeat_sources = %D%/channel_heartbeat.c %D%/heartbeat.h %D%/heartbeat_text.c plugins/tool_cron/shared.c \
-	plugins/tool_cron/shared.h plugins/tool_cron/zone.c plugins/tool_cron/zone.h
+heartbeat_sources = %D%/channel_heartbeat.c %D%/heartbeat.h %D%/heartbeat_text.c
 %C%_la_SOURCES = $(heartbeat_sources)
-%C%_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir)/plugins
+%C%_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 %C%_la_CFLAGS = $(PLUGIN_CFLAGS)
 %C%_la_LDFLAGS = $(PLUGIN_LINKFLAGS)
 %C%_la_LIBADD = $(PLUGIN_LIBS)

@@ -8,7 +8,7 @@
 #include <chela/chela.h>
 
 #include "expr.h"
-#include "shared.h"
+#include "support/op.h"
 
 enum { NEVER = -1 };
 
@@ -17,7 +17,7 @@ struct schedule {
     enum { AT, EVERY, CRON } kind;
     int64_t at, every, anchor; /* ms */
     struct expr expr;
-    struct zone *zone;
+    struct chela_zone *zone;
 };
 
 struct job {
@@ -37,7 +37,7 @@ struct job {
 struct cron {
     struct chela_inst *in;
     struct job *jobs;
-    struct zone *zone; /* of jobs that name none */
+    struct chela_zone *zone; /* of jobs that name none */
     uint64_t timer, starting;
     bool stopped;
 };
@@ -47,7 +47,7 @@ struct cron {
 int schedule_read(struct schedule *s, json_object *o, int64_t created, char **ret_why);
 void schedule_clear(struct schedule *s);
 /* The first slot behind `after`, or NEVER. */
-int64_t schedule_next(const struct schedule *s, const struct zone *own, int64_t after);
+int64_t schedule_next(const struct schedule *s, const struct chela_zone *own, int64_t after);
 /* A checked job made of the parameters of cron.add; NULL: *ret_why. */
 struct job *job_new(json_object *params, int64_t now, char **ret_why);
 /* Changes it by a patch (the parameters of cron.update); -1: *ret_why, and nothing is changed. */
@@ -61,9 +61,9 @@ bool job_enabled(const struct job *j);
 /* ---- run.c: jobs at their time ---- */
 void run_load(struct cron *c); /* reads what is kept, then ends c->starting */
 struct job *run_find(struct cron *c, const char *id);
-void run_add(struct cron *c, struct job *j, op_fn *fn, void *owner);
-void run_store(struct cron *c, struct job *j, op_fn *fn, void *owner);
-void run_remove(struct cron *c, struct job *j, op_fn *fn, void *owner);
+void run_add(struct cron *c, struct job *j, chela_op_fn *fn, void *owner);
+void run_store(struct cron *c, struct job *j, chela_op_fn *fn, void *owner);
+void run_remove(struct cron *c, struct job *j, chela_op_fn *fn, void *owner);
 void run_plan(struct cron *c, struct job *j); /* computes its next slot anew */
 void run_tick(struct cron *c);                /* runs what is due, sets the timer */
 /* Now, whatever its times; its run's id is owned by the caller; NULL: it works already. */

@@ -142,7 +142,7 @@ static bool day_fits(const struct expr *e, int64_t days)
 {
     int64_t year;
     unsigned month, day;
-    zone_date(days, &year, &month, &day);
+    chela_zone_date(days, &year, &month, &day);
     if (!(e->month >> month & 1))
         return false;
     bool by_day = e->day >> day & 1, by_weekday = e->weekday >> (((days + 4) % 7 + 7) % 7) & 1;
@@ -168,15 +168,15 @@ static int64_t second_of_day(const struct expr *e, int64_t from)
 }
 
 /* By the clock on the wall. */
-static int64_t next_on_wall(const struct expr *e, const struct zone *z, int64_t after)
+static int64_t next_on_wall(const struct expr *e, const struct chela_zone *z, int64_t after)
 {
-    int64_t first = day_of(after + zone_offset(z, after)) - 1;
+    int64_t first = day_of(after + chela_zone_offset(z, after)) - 1;
     for (int64_t d = first; d < first + DAYS_MOST; d++) {
         if (!day_fits(e, d))
             continue;
         for (int64_t s = second_of_day(e, 0); s >= 0; s = second_of_day(e, s + 1)) {
             bool gap;
-            int64_t utc = zone_utc(z, d * DAY + s, &gap);
+            int64_t utc = chela_zone_utc(z, d * DAY + s, &gap);
             if (utc > after)
                 return utc;
         }
@@ -185,22 +185,22 @@ static int64_t next_on_wall(const struct expr *e, const struct zone *z, int64_t 
 }
 
 /* By elapsed time: in steps to what fits next, never over a change of the clocks. */
-static int64_t next_elapsed(const struct expr *e, const struct zone *z, int64_t after)
+static int64_t next_elapsed(const struct expr *e, const struct chela_zone *z, int64_t after)
 {
     int64_t utc = after + 1, end = after + (int64_t)DAYS_MOST * DAY;
     while (utc < end) {
-        int64_t offset = zone_offset(z, utc), local = utc + offset, d = day_of(local),
+        int64_t offset = chela_zone_offset(z, utc), local = utc + offset, d = day_of(local),
                 s = local - d * DAY, wanted = day_fits(e, d) ? second_of_day(e, s) : -1;
         if (wanted == s)
             return utc;
         int64_t step = (wanted < 0 ? DAY : wanted) - s, hour = 3600 - s % 3600;
-        bool changes = zone_offset(z, utc + step) != offset;
+        bool changes = chela_zone_offset(z, utc + step) != offset;
         utc += changes && step > hour ? hour : step;
     }
     return -1;
 }
 
-int64_t expr_next(const struct expr *e, const struct zone *z, int64_t after)
+int64_t expr_next(const struct expr *e, const struct chela_zone *z, int64_t after)
 {
     return e->elapsed ? next_elapsed(e, z, after) : next_on_wall(e, z, after);
 }

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "zone.h"
+#include "support/zone.h"
 
 struct expr {
     uint64_t second, minute; /* bits */
@@ -25,6 +25,6 @@ struct expr {
 /* -1: it is none; *ret_why says what is wrong. */
 int expr_parse(const char *text, struct expr *e, const char **ret_why);
 /* The next time behind `after` (seconds since 1970), or -1 if there is none in nine years. */
-int64_t expr_next(const struct expr *e, const struct zone *z, int64_t after);
+int64_t expr_next(const struct expr *e, const struct chela_zone *z, int64_t after);
 
 #endif

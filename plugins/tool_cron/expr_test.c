@@ -24,7 +24,7 @@ static const char *show(int64_t utc)
     unsigned month, day;
     if (utc < 0)
         return "never";
-    zone_date(days, &year, &month, &day);
+    chela_zone_date(days, &year, &month, &day);
     snprintf(shown, sizeof shown, "%04d-%02u-%02u %02d:%02d:%02d", (int)year, month, day,
              (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60));
     return shown;
@@ -32,7 +32,7 @@ static const char *show(int64_t utc)
 
 static int64_t at(int year, unsigned month, unsigned day, int hour, int minute)
 {
-    return zone_days(year, month, day) * 86400 + hour * 3600 + minute * 60;
+    return chela_zone_days(year, month, day) * 86400 + hour * 3600 + minute * 60;
 }
 
 /* The next `count` times behind `after`, each as it is in UTC. */
@@ -40,7 +40,7 @@ static void expect(const char *text, const char *zone, int64_t after, unsigned c
 {
     struct expr e;
     const char *why;
-    struct zone *z = zone_open(zone);
+    struct chela_zone *z = chela_zone_open(zone);
     va_list ap;
     assert_non_null(z);
     assert_int_equal(expr_parse(text, &e, &why), 0);
@@ -50,7 +50,7 @@ static void expect(const char *text, const char *zone, int64_t after, unsigned c
         assert_string_equal(show(after), va_arg(ap, const char *));
     }
     va_end(ap);
-    zone_free(z);
+    chela_zone_free(z);
 }
 
 static void fields_are_numbers_lists_ranges_steps_and_names(void **state)
@@ -140,17 +140,17 @@ static void other_rules(void **state)
 static void the_systems_files_say_the_same(void **state)
 {
     (void)state;
-    struct zone *file = zone_open("Europe/Berlin"), *rule = zone_open(BERLIN);
+    struct chela_zone *file = chela_zone_open("Europe/Berlin"), *rule = chela_zone_open(BERLIN);
     if (!file) {
-        zone_free(rule);
+        chela_zone_free(rule);
         skip();
     }
     for (int64_t t = at(2024, 1, 1, 0, 0); t < at(2045, 1, 1, 0, 0); t += 1800)
-        assert_int_equal(zone_offset(file, t), zone_offset(rule, t));
-    assert_int_equal(zone_offset(file, at(1940, 6, 1, 0, 0)), 7200);
-    assert_int_equal(zone_offset(file, at(1850, 1, 1, 0, 0)), 3208); /* its own noon */
-    zone_free(file);
-    zone_free(rule);
+        assert_int_equal(chela_zone_offset(file, t), chela_zone_offset(rule, t));
+    assert_int_equal(chela_zone_offset(file, at(1940, 6, 1, 0, 0)), 7200);
+    assert_int_equal(chela_zone_offset(file, at(1850, 1, 1, 0, 0)), 3208); /* its own noon */
+    chela_zone_free(file);
+    chela_zone_free(rule);
 }
 
 static void what_is_wrong_is_said(void **state)
@@ -187,7 +187,7 @@ static void what_is_wrong_is_said(void **state)
         "Nowhere/Land", "../../etc/passwd",         "/etc/passwd", "X",
         "CET-1CEST",    "CET-1CEST,M13.1.0,M1.1.0", "CET-99"};
     for (size_t i = 0; i < sizeof nowhere / sizeof nowhere[0]; i++)
-        assert_null(zone_open(nowhere[i]));
+        assert_null(chela_zone_open(nowhere[i]));
 }
 
 /* Whatever the zone: the next time is later, and it fits the wall clock or follows a gap. */
@@ -199,7 +199,7 @@ static void the_next_is_later_and_fits(void **state)
                                         "59 23 31 * *", "*/10 1-3 * * *"};
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        struct zone *z = zone_open(zones[i]);
+        struct chela_zone *z = chela_zone_open(zones[i]);
         for (size_t k = 0; k < 5; k++) {
             struct expr e;
             const char *why;
@@ -208,14 +208,15 @@ static void the_next_is_later_and_fits(void **state)
             for (unsigned n = 0; n < 400; n++) {
                 int64_t next = expr_next(&e, z, t);
                 assert_true(next > t);
-                int64_t local = next + zone_offset(z, next), s = ((local % 86400) + 86400) % 86400;
+                int64_t local = next + chela_zone_offset(z, next),
+                        s = ((local % 86400) + 86400) % 86400;
                 bool fits = (e.hour >> (s / 3600) & 1) && (e.minute >> (s / 60 % 60) & 1);
-                bool after_gap = zone_offset(z, next) != zone_offset(z, next - 1);
+                bool after_gap = chela_zone_offset(z, next) != chela_zone_offset(z, next - 1);
                 assert_true(fits || after_gap);
                 t = next;
             }
         }
-        zone_free(z);
+        chela_zone_free(z);
     }
 }
 

@@ -37,9 +37,9 @@ static int closed(json_object *o, const char *what, const char *known, char **re
 {
     const char *key = o ? unknown_key(o, known) : NULL;
     if (!o)
-        *ret_why = format("%s is no object", what);
+        *ret_why = chela_format("%s is no object", what);
     else if (key)
-        *ret_why = format("%s: \"%.100s\" is not known, or not supported here", what, key);
+        *ret_why = chela_format("%s: \"%.100s\" is not known, or not supported here", what, key);
     return o && !key ? 0 : -1;
 }
 
@@ -79,7 +79,8 @@ static bool read_instant(const char *text, int64_t *ret)
         mi < 0 || mi > 59 || s < 0 || s > 60)
         return false;
     *ret =
-        (zone_days(y, (unsigned)mo, (unsigned)d) * 86400 + h * 3600 + mi * 60 + s - offset) * 1000;
+        (chela_zone_days(y, (unsigned)mo, (unsigned)d) * 86400 + h * 3600 + mi * 60 + s - offset) *
+        1000;
     return *ret >= 0;
 }
 
@@ -88,9 +89,9 @@ static int read_at(struct schedule *s, json_object *o, char **ret_why)
     s->kind = AT;
     if (closed(o, "schedule", "kind at", ret_why) != 0)
         return -1;
-    if (read_instant(member(o, "at"), &s->at))
+    if (read_instant(chela_member(o, "at"), &s->at))
         return 0;
-    *ret_why = format("schedule.at is a time such as 2026-12-24T18:00:00+01:00");
+    *ret_why = chela_format("schedule.at is a time such as 2026-12-24T18:00:00+01:00");
     return -1;
 }
 
@@ -103,36 +104,38 @@ static int read_every(struct schedule *s, json_object *o, int64_t created, char 
     s->anchor = chela_json_int(o, "anchorMs", created);
     if (s->every >= 1000 && s->every <= LAST_MS && s->anchor >= 0 && s->anchor <= LAST_MS)
         return 0;
-    *ret_why = format("schedule.everyMs is at least 1000, anchorMs a time");
+    *ret_why = chela_format("schedule.everyMs is at least 1000, anchorMs a time");
     return -1;
 }
 
 static int read_cron(struct schedule *s, json_object *o, char **ret_why)
 {
-    const char *why = "", *zone = member(o, "tz");
+    const char *why = "", *zone = chela_member(o, "tz");
     s->kind = CRON;
     if (closed(o, "schedule", "kind expr tz staggerMs", ret_why) != 0)
         return -1;
-    if (expr_parse(member(o, "expr"), &s->expr, &why) != 0) {
-        *ret_why = format("\"%.100s\" is no cron expression: %s", member(o, "expr"), why);
+    if (expr_parse(chela_member(o, "expr"), &s->expr, &why) != 0) {
+        *ret_why =
+            chela_format("\"%.100s\" is no cron expression: %s", chela_member(o, "expr"), why);
         return -1;
     }
     if (chela_json_int(o, "staggerMs", 0) != 0) {
-        *ret_why = format("schedule.staggerMs is not supported: jobs run at their time");
+        *ret_why = chela_format("schedule.staggerMs is not supported: jobs run at their time");
         return -1;
     }
     if (!*zone)
         return 0;
-    s->zone = zone_open(zone);
+    s->zone = chela_zone_open(zone);
     if (s->zone)
         return 0;
-    *ret_why = format("there is no time zone \"%.100s\" on this machine (package tzdata)", zone);
+    *ret_why =
+        chela_format("there is no time zone \"%.100s\" on this machine (package tzdata)", zone);
     return -1;
 }
 
 int schedule_read(struct schedule *s, json_object *o, int64_t created, char **ret_why)
 {
-    const char *kind = member(o, "kind");
+    const char *kind = chela_member(o, "kind");
     memset(s, 0, sizeof *s);
     if (strcmp(kind, "at") == 0)
         return read_at(s, o, ret_why);
@@ -140,17 +143,17 @@ int schedule_read(struct schedule *s, json_object *o, int64_t created, char **re
         return read_every(s, o, created, ret_why);
     if (strcmp(kind, "cron") == 0)
         return read_cron(s, o, ret_why);
-    *ret_why = format("schedule.kind is one of at, every, cron");
+    *ret_why = chela_format("schedule.kind is one of at, every, cron");
     return -1;
 }
 
 void schedule_clear(struct schedule *s)
 {
-    zone_free(s->zone);
+    chela_zone_free(s->zone);
     s->zone = NULL;
 }
 
-int64_t schedule_next(const struct schedule *s, const struct zone *own, int64_t after)
+int64_t schedule_next(const struct schedule *s, const struct chela_zone *own, int64_t after)
 {
     if (s->kind == AT)
         return s->at > after ? s->at : NEVER;
@@ -170,10 +173,11 @@ static int check_target(const char *target, const char *kind, char **ret_why)
     bool main = strcmp(target, "main") == 0;
     if (!main && strcmp(target, "isolated") != 0 && strcmp(target, "current") != 0 &&
         (strncmp(target, "session:", 8) != 0 || !target[8]))
-        *ret_why = format("sessionTarget is one of main, isolated, current, session:KEY");
+        *ret_why = chela_format("sessionTarget is one of main, isolated, current, session:KEY");
     else if (main != (strcmp(kind, "systemEvent") == 0))
-        *ret_why = format("sessionTarget main goes with payload.kind systemEvent, the others with "
-                          "agentTurn");
+        *ret_why =
+            chela_format("sessionTarget main goes with payload.kind systemEvent, the others with "
+                         "agentTurn");
     else
         return 0;
     return -1;
@@ -181,37 +185,37 @@ static int check_target(const char *target, const char *kind, char **ret_why)
 
 static int check_payload(json_object *p, char **ret_why)
 {
-    const char *kind = member(p, "kind"), *text;
+    const char *kind = chela_member(p, "kind"), *text;
     if (strcmp(kind, "systemEvent") == 0) {
         if (closed(p, "payload", "kind text toolsAllow", ret_why) != 0)
             return -1;
-        text = member(p, "text");
+        text = chela_member(p, "text");
     } else if (strcmp(kind, "agentTurn") == 0) {
         if (closed(p, "payload", "kind message model thinking timeoutSeconds toolsAllow",
                    ret_why) != 0)
             return -1;
-        text = member(p, "message");
+        text = chela_member(p, "message");
     } else {
-        *ret_why = format("payload.kind is one of systemEvent, agentTurn");
+        *ret_why = chela_format("payload.kind is one of systemEvent, agentTurn");
         return -1;
     }
     if (*text && strlen(text) <= TEXT_MOST)
         return 0;
-    *ret_why = format("payload's text has 1 to %d bytes", TEXT_MOST);
+    *ret_why = chela_format("payload's text has 1 to %d bytes", TEXT_MOST);
     return -1;
 }
 
 static int check_delivery(json_object *d, char **ret_why)
 {
-    const char *mode = member(d, "mode");
+    const char *mode = chela_member(d, "mode");
     if (closed(d, "delivery", "mode channel to accountId threadId bestEffort", ret_why) != 0)
         return -1;
     if (strcmp(mode, "none") != 0 && strcmp(mode, "announce") != 0)
-        *ret_why = format("delivery.mode is one of none, announce");
+        *ret_why = chela_format("delivery.mode is one of none, announce");
     else if (strcmp(mode, "announce") == 0 &&
-             (!*member(d, "channel") || strcmp(member(d, "channel"), "last") == 0 ||
-              !*member(d, "to")))
-        *ret_why = format("delivery needs channel (an instance) and to (a chat)");
+             (!*chela_member(d, "channel") || strcmp(chela_member(d, "channel"), "last") == 0 ||
+              !*chela_member(d, "to")))
+        *ret_why = chela_format("delivery needs channel (an instance) and to (a chat)");
     else
         return 0;
     return -1;
@@ -224,15 +228,16 @@ static int check(json_object *o, char **ret_why)
                                 "createdAtMs updatedAtMs";
     json_object *payload = chela_json_object(o, "payload"),
                 *delivery = chela_json_get(o, "delivery");
-    const char *wake = member(o, "wakeMode"), *name = member(o, "name");
+    const char *wake = chela_member(o, "wakeMode"), *name = chela_member(o, "name");
     if (closed(o, "job", known, ret_why) != 0 || check_payload(payload, ret_why) != 0 ||
-        check_target(member(o, "sessionTarget"), member(payload, "kind"), ret_why) != 0 ||
+        check_target(chela_member(o, "sessionTarget"), chela_member(payload, "kind"), ret_why) !=
+            0 ||
         (delivery && check_delivery(chela_json_object(o, "delivery"), ret_why) != 0))
         return -1;
     if (!*name || strlen(name) > NAME_MOST)
-        *ret_why = format("name has 1 to %d bytes", NAME_MOST);
+        *ret_why = chela_format("name has 1 to %d bytes", NAME_MOST);
     else if (strcmp(wake, "now") != 0 && strcmp(wake, "next-heartbeat") != 0)
-        *ret_why = format("wakeMode is one of now, next-heartbeat");
+        *ret_why = chela_format("wakeMode is one of now, next-heartbeat");
     else
         return 0;
     return -1;
@@ -275,10 +280,10 @@ static void put_default(json_object *o, const char *key, const char *value)
 struct job *job_new(json_object *params, int64_t now, char **ret_why)
 {
     static uint64_t serial;
-    struct job *j = need(calloc(1, sizeof *j));
+    struct job *j = chela_need(calloc(1, sizeof *j));
     json_object *o = copy_of(params);
-    bool event = strcmp(member(chela_json_object(o, "payload"), "kind"), "systemEvent") == 0;
-    j->id = format("%llx-%llx", (unsigned long long)now, (unsigned long long)++serial);
+    bool event = strcmp(chela_member(chela_json_object(o, "payload"), "kind"), "systemEvent") == 0;
+    j->id = chela_format("%llx-%llx", (unsigned long long)now, (unsigned long long)++serial);
     chela_json_put_text(o, "id", j->id);
     chela_json_put_int(o, "createdAtMs", now);
     chela_json_put_int(o, "updatedAtMs", now);
@@ -290,7 +295,7 @@ struct job *job_new(json_object *params, int64_t now, char **ret_why)
     if (take(j, o, now, ret_why) == 0) {
         if (j->schedule.kind != AT || j->schedule.at > now)
             return j;
-        *ret_why = format("schedule.at has passed");
+        *ret_why = chela_format("schedule.at has passed");
     }
     job_free(j);
     return NULL;
@@ -300,7 +305,7 @@ int job_patch(struct job *j, json_object *patch, int64_t now, char **ret_why)
 {
     json_object *o = copy_of(j->o);
     if (chela_json_has(patch, "id") || chela_json_has(patch, "createdAtMs")) {
-        *ret_why = format("id and createdAtMs stay as they are");
+        *ret_why = chela_format("id and createdAtMs stay as they are");
         json_object_put(o);
         return -1;
     }
@@ -365,9 +370,9 @@ json_object *job_record(const struct job *j)
 
 struct job *job_from_record(const char *id, json_object *record)
 {
-    struct job *j = need(calloc(1, sizeof *j));
+    struct job *j = chela_need(calloc(1, sizeof *j));
     char *why = NULL;
-    j->id = need(strdup(id));
+    j->id = chela_need(strdup(id));
     j->state = json_object_get(chela_json_object(record, "state"));
     if (!j->state)
         j->state = chela_json_new_object();

@@ -30,7 +30,7 @@ struct answer {
 
 static struct answer *answer_new(uint64_t call, json_object *o)
 {
-    struct answer *a = need(calloc(1, sizeof *a));
+    struct answer *a = chela_need(calloc(1, sizeof *a));
     a->call = call;
     a->o = o;
     return a;
@@ -39,9 +39,9 @@ static struct answer *answer_new(uint64_t call, json_object *o)
 static void stored(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
     struct answer *a = owner;
-    char *error = text_of(d->text);
+    char *error = chela_copy(d->text);
     if (d->error == CHELA_OK) {
-        answer_json(in, a->call, a->o);
+        chela_answer_json(in, a->call, a->o);
     } else {
         chela_end(in, a->call, d->error, error);
         json_object_put(a->o);
@@ -60,32 +60,32 @@ static void refuse(struct cron *c, uint64_t call, char *why)
 
 static bool visible(const struct job *j, const char *agent)
 {
-    const char *own = member(j->o, "agentId");
+    const char *own = chela_member(j->o, "agentId");
     if (!*own)
-        own = member(chela_json_object(j->o, "owner"), "agentId");
+        own = chela_member(chela_json_object(j->o, "owner"), "agentId");
     return !*agent || strcmp(own, agent) == 0;
 }
 
 static const char *kind_of(const struct job *j)
 {
-    return member(chela_json_object(j->o, "schedule"), "kind");
+    return chela_member(chela_json_object(j->o, "schedule"), "kind");
 }
 
 static bool wanted(const struct job *j, json_object *p, const char *agent)
 {
-    const char *enabled = member(p, "enabled"), *kind = member(p, "scheduleKind"),
-               *status = member(p, "lastRunStatus"), *query = member(p, "query"),
-               *last = member(j->state, "lastRunStatus");
+    const char *enabled = chela_member(p, "enabled"), *kind = chela_member(p, "scheduleKind"),
+               *status = chela_member(p, "lastRunStatus"), *query = chela_member(p, "query"),
+               *last = chela_member(j->state, "lastRunStatus");
     bool all = chela_json_bool(p, "includeDisabled", false) || strcmp(enabled, "all") == 0 ||
                strcmp(enabled, "disabled") == 0;
-    if (!visible(j, agent) || !visible(j, member(p, "agentId")) || (!all && !job_enabled(j)) ||
-        (strcmp(enabled, "disabled") == 0 && job_enabled(j)))
+    if (!visible(j, agent) || !visible(j, chela_member(p, "agentId")) ||
+        (!all && !job_enabled(j)) || (strcmp(enabled, "disabled") == 0 && job_enabled(j)))
         return false;
     if (*kind && strcmp(kind, "all") != 0 && strcmp(kind, kind_of(j)) != 0)
         return false;
     if (*status && strcmp(status, "all") != 0 && strcmp(status, *last ? last : "unknown") != 0)
         return false;
-    return !*query || strcasestr(member(j->o, "name"), query) != NULL;
+    return !*query || strcasestr(chela_member(j->o, "name"), query) != NULL;
 }
 
 static const char *sort_by; /* of the list that is being made; sort's callback has no owner */
@@ -95,7 +95,7 @@ static int by_wish(const void *x, const void *y)
     const struct job *a = *(struct job *const *)x, *b = *(struct job *const *)y;
     int64_t left = a->next, right = b->next;
     if (strcmp(sort_by, "name") == 0)
-        return strcmp(member(a->o, "name"), member(b->o, "name"));
+        return strcmp(chela_member(a->o, "name"), chela_member(b->o, "name"));
     if (strcmp(sort_by, "updatedAtMs") == 0) {
         left = chela_json_int(a->o, sort_by, 0);
         right = chela_json_int(b->o, sort_by, 0);
@@ -131,19 +131,19 @@ static void list(struct cron *c, uint64_t call, json_object *p, const char *agen
     size_t n = 0, count = 0;
     for (struct job *j = c->jobs; j; j = j->next_job)
         count++;
-    struct job **sorted = need(calloc(count + 1, sizeof *sorted));
+    struct job **sorted = chela_need(calloc(count + 1, sizeof *sorted));
     for (struct job *j = c->jobs; j; j = j->next_job)
         if (wanted(j, p, agent))
             sorted[n++] = j;
-    sort_by = member(p, "sortBy");
+    sort_by = chela_member(p, "sortBy");
     qsort(sorted, n, sizeof(struct job *), by_wish);
-    bool down = strcmp(member(p, "sortDir"), "desc") == 0;
+    bool down = strcmp(chela_member(p, "sortDir"), "desc") == 0;
     for (size_t i = 0; i < n; i++)
         chela_json_push(all, job_view(sorted[down ? n - 1 - i : i]));
     put_page(o, p, "jobs", all);
     json_object_put(all);
     free(sorted);
-    answer_json(c->in, call, o);
+    chela_answer_json(c->in, call, o);
 }
 
 static void status(struct cron *c, uint64_t call, const char *agent)
@@ -161,7 +161,7 @@ static void status(struct cron *c, uint64_t call, const char *agent)
     chela_json_put_int(o, "jobs", jobs);
     if (first != NEVER)
         chela_json_put_int(o, "nextWakeAtMs", first);
-    answer_json(c->in, call, o);
+    chela_answer_json(c->in, call, o);
 }
 
 /* ---- the log of runs ---- */
@@ -175,14 +175,15 @@ struct reading {
 static void run_row(struct chela_inst *in, void *owner, const struct chela_rows *r)
 {
     struct reading *w = owner;
-    const char *status_wanted = member(w->params, "status"), *run = member(w->params, "runId");
+    const char *status_wanted = chela_member(w->params, "status"),
+               *run = chela_member(w->params, "runId");
     for (uint64_t i = 0; i + 1 < r->values.n; i += 2) {
-        json_object *o = object_of(r->values.v[i + 1].s);
-        const struct job *j = run_find(in->self, member(o, "jobId"));
+        json_object *o = chela_object_of(r->values.v[i + 1].s);
+        const struct job *j = run_find(in->self, chela_member(o, "jobId"));
         bool fits = o && j && visible(j, w->agent) &&
                     (!*status_wanted || strcmp(status_wanted, "all") == 0 ||
-                     strcmp(status_wanted, member(o, "status")) == 0) &&
-                    (!*run || strcmp(run, member(o, "runId")) == 0);
+                     strcmp(status_wanted, chela_member(o, "status")) == 0) &&
+                    (!*run || strcmp(run, chela_member(o, "runId")) == 0);
         if (fits)
             chela_json_push(w->entries, json_object_get(o));
         json_object_put(o);
@@ -203,9 +204,9 @@ static void runs_read(struct chela_inst *in, void *owner, const struct chela_don
         json_object *o = chela_json_new_object();
         json_object_array_sort(w->entries, newest_first);
         put_page(o, w->params, "entries", w->entries);
-        answer_json(in, w->call, o);
+        chela_answer_json(in, w->call, o);
     } else {
-        char *error = text_of(d->text);
+        char *error = chela_copy(d->text);
         chela_end(in, w->call, d->error, error);
         free(error);
     }
@@ -217,15 +218,15 @@ static void runs_read(struct chela_inst *in, void *owner, const struct chela_don
 
 static void runs(struct cron *c, uint64_t call, json_object *p, const char *agent)
 {
-    const char *id = *member(p, "id") ? member(p, "id") : member(p, "jobId");
-    struct reading *w = need(calloc(1, sizeof *w));
-    char *prefix = *id ? format("run/%s/", id) : format("run/");
+    const char *id = *chela_member(p, "id") ? chela_member(p, "id") : chela_member(p, "jobId");
+    struct reading *w = chela_need(calloc(1, sizeof *w));
+    char *prefix = *id ? chela_format("run/%s/", id) : chela_format("run/");
     w->call = call;
     w->params = json_object_get(p);
     w->entries = chela_json_new_array();
-    w->agent = need(strdup(agent));
+    w->agent = chela_need(strdup(agent));
     CHELA_ARGS(chela_key, k, c->in->host->local->new_call(c->in));
-    k.h.tag = op_new_rows(runs_read, run_row, w);
+    k.h.tag = chela_op_new_rows(runs_read, run_row, w);
     k.key = chela_s(prefix);
     c->in->host->kv->list(c->in, &k);
     free(prefix);
@@ -236,7 +237,7 @@ static void runs(struct cron *c, uint64_t call, json_object *p, const char *agen
 static void add(struct cron *c, uint64_t call, json_object *p, json_object *origin)
 {
     char *why = NULL;
-    struct job *j = job_new(p, now_ms(c->in), &why);
+    struct job *j = job_new(p, chela_now_ms(c->in), &why);
     if (!j) {
         refuse(c, call, why);
         return;
@@ -245,8 +246,9 @@ static void add(struct cron *c, uint64_t call, json_object *p, json_object *orig
     for (struct job *other = c->jobs; other; other = other->next_job)
         n++;
     if (n >= most || schedule_next(&j->schedule, c->zone, j->last_slot) == NEVER) {
-        why = n >= most ? format("there are %lld jobs already (tools.cron.jobs)", (long long)n)
-                        : format("this is never due");
+        why = n >= most
+                  ? chela_format("there are %lld jobs already (tools.cron.jobs)", (long long)n)
+                  : chela_format("this is never due");
         job_free(j);
         refuse(c, call, why);
         return;
@@ -264,8 +266,8 @@ static void update(struct cron *c, uint64_t call, struct job *j, json_object *p)
     char *why = NULL;
     json_object *patch = chela_json_object(p, "patch");
     if (!patch)
-        why = format("patch is an object with what shall change");
-    if (why || job_patch(j, patch, now_ms(c->in), &why) != 0) {
+        why = chela_format("patch is an object with what shall change");
+    if (why || job_patch(j, patch, chela_now_ms(c->in), &why) != 0) {
         refuse(c, call, why);
         return;
     }
@@ -286,8 +288,8 @@ static void remove_job(struct cron *c, uint64_t call, struct job *j)
 static void run_job(struct cron *c, uint64_t call, struct job *j, json_object *p)
 {
     json_object *o = chela_json_new_object();
-    const char *mode = member(p, "mode");
-    bool due = j->next != NEVER && j->next <= now_ms(c->in);
+    const char *mode = chela_member(p, "mode");
+    bool due = j->next != NEVER && j->next <= chela_now_ms(c->in);
     const char *no = strcmp(mode, "due") == 0 && !due                     ? "not-due"
                      : strcmp(mode, "if-enabled") == 0 && !job_enabled(j) ? "disabled"
                                                                           : NULL;
@@ -301,7 +303,7 @@ static void run_job(struct cron *c, uint64_t call, struct job *j, json_object *p
     else
         chela_json_put_text(o, "reason", no);
     free(run);
-    answer_json(c->in, call, o);
+    chela_answer_json(c->in, call, o);
 }
 
 /* ---- which ---- */
@@ -309,7 +311,7 @@ static void run_job(struct cron *c, uint64_t call, struct job *j, json_object *p
 static void of_job(struct cron *c, uint64_t call, const char *what, struct job *j, json_object *p)
 {
     if (strcmp(what, "get") == 0)
-        answer_json(c->in, call, job_view(j));
+        chela_answer_json(c->in, call, job_view(j));
     else if (strcmp(what, "update") == 0)
         update(c, call, j, p);
     else if (strcmp(what, "remove") == 0)
@@ -321,7 +323,7 @@ static void of_job(struct cron *c, uint64_t call, const char *what, struct job *
 void cron_do(struct cron *c, uint64_t call, const char *what, json_object *p, const char *agent,
              json_object *origin)
 {
-    const char *id = *member(p, "id") ? member(p, "id") : member(p, "jobId");
+    const char *id = *chela_member(p, "id") ? chela_member(p, "id") : chela_member(p, "jobId");
     struct job *j = run_find(c, id);
     if (strcmp(what, "list") == 0)
         list(c, call, p, agent);
@@ -332,15 +334,15 @@ void cron_do(struct cron *c, uint64_t call, const char *what, json_object *p, co
     else if (strcmp(what, "add") == 0)
         add(c, call, p, origin);
     else if (!j || !visible(j, agent))
-        refuse(c, call, format("there is no job \"%.100s\"", id));
+        refuse(c, call, chela_format("there is no job \"%.100s\"", id));
     else
         of_job(c, call, what, j, p);
 }
 
 void cron_method(struct chela_inst *in, const struct chela_method *m)
 {
-    char *name = text_of(m->name);
-    json_object *p = object_of(m->params);
+    char *name = chela_copy(m->name);
+    json_object *p = chela_object_of(m->params);
     if (!p)
         p = chela_json_new_object();
     cron_do(in->self, m->h.call, name + 5, p, "", NULL);

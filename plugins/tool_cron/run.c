@@ -26,16 +26,16 @@ void run_plan(struct cron *c, struct job *j)
     j->next = job_enabled(j) ? schedule_next(&j->schedule, c->zone, j->last_slot) : NEVER;
 }
 
-void run_store(struct cron *c, struct job *j, op_fn *fn, void *owner)
+void run_store(struct cron *c, struct job *j, chela_op_fn *fn, void *owner)
 {
-    char *key = format("job/%s", j->id);
+    char *key = chela_format("job/%s", j->id);
     json_object *record = job_record(j);
-    keep(c->in, key, record, fn, owner);
+    chela_keep(c->in, key, record, fn, owner);
     json_object_put(record);
     free(key);
 }
 
-void run_add(struct cron *c, struct job *j, op_fn *fn, void *owner)
+void run_add(struct cron *c, struct job *j, chela_op_fn *fn, void *owner)
 {
     struct job **end = &c->jobs;
     while (*end)
@@ -60,20 +60,20 @@ static void drop_run_row(struct chela_inst *in, void *owner, const struct chela_
 {
     (void)owner;
     for (uint64_t i = 0; i + 1 < r->values.n; i += 2) {
-        char *key = text_of(r->values.v[i].s);
-        keep(in, key, NULL, NULL, NULL);
+        char *key = chela_copy(r->values.v[i].s);
+        chela_keep(in, key, NULL, NULL, NULL);
         free(key);
     }
 }
 
-void run_remove(struct cron *c, struct job *j, op_fn *fn, void *owner)
+void run_remove(struct cron *c, struct job *j, chela_op_fn *fn, void *owner)
 {
-    char *key = format("job/%s", j->id), *runs = format("run/%s/", j->id);
+    char *key = chela_format("job/%s", j->id), *runs = chela_format("run/%s/", j->id);
     CHELA_ARGS(chela_key, k, c->in->host->local->new_call(c->in));
-    k.h.tag = op_new_rows(NULL, drop_run_row, NULL);
+    k.h.tag = chela_op_new_rows(NULL, drop_run_row, NULL);
     k.key = chela_s(runs);
     c->in->host->kv->list(c->in, &k);
-    keep(c->in, key, NULL, fn, owner);
+    chela_keep(c->in, key, NULL, fn, owner);
     free(key);
     free(runs);
     unlink_job(c, j);
@@ -83,7 +83,7 @@ void run_free(struct cron *c)
 {
     while (c->jobs)
         unlink_job(c, c->jobs);
-    zone_free(c->zone);
+    chela_zone_free(c->zone);
 }
 
 /* ---- the end of a run ---- */
@@ -91,7 +91,7 @@ void run_free(struct cron *c)
 static void ended(struct cron *c, struct job *j, int64_t slot, const char *status,
                   const char *summary, const char *error, json_object *result)
 {
-    int64_t now = now_ms(c->in), began = chela_json_int(result, "startedAt", now),
+    int64_t now = chela_now_ms(c->in), began = chela_json_int(result, "startedAt", now),
             errors = chela_json_int(j->state, "consecutiveErrors", 0);
     bool ok = strcmp(status, "ok") == 0, skipped = strcmp(status, "skipped") == 0;
     runlog_put(c, j, slot, status, summary, error, result);
@@ -125,8 +125,8 @@ struct waiting {
 
 static struct waiting *waiting_new(const struct job *j, int64_t slot)
 {
-    struct waiting *w = need(calloc(1, sizeof *w));
-    w->id = need(strdup(j->id));
+    struct waiting *w = chela_need(calloc(1, sizeof *w));
+    w->id = chela_need(strdup(j->id));
     w->slot = slot;
     return w;
 }
@@ -142,15 +142,15 @@ static void run_came(struct chela_inst *in, void *owner, const struct chela_done
     struct cron *c = in->self;
     struct waiting *w = owner;
     struct job *j = run_find(c, w->id);
-    json_object *result = object_of(d->text);
-    const char *status = member(result, "status");
+    json_object *result = chela_object_of(d->text);
+    const char *status = chela_member(result, "status");
     if (j && d->error == CHELA_OK && *status) { /* else the gateway ends: the next start asks */
-        char *text = answer_text(result);
+        char *text = chela_answer_text(result);
         bool ok = strcmp(status, "ok") == 0;
         ended(c, j, w->slot, ok ? "ok" : "error", text,
-              ok                         ? ""
-              : *member(result, "error") ? member(result, "error")
-                                         : status,
+              ok                               ? ""
+              : *chela_member(result, "error") ? chela_member(result, "error")
+                                               : status,
               result);
         free(text);
         run_tick(c);
@@ -161,7 +161,7 @@ static void run_came(struct chela_inst *in, void *owner, const struct chela_done
 
 static char *run_id(const struct job *j, int64_t slot, bool manual)
 {
-    return format("cron-%s-%s%lld", j->id, manual ? "m" : "", (long long)slot);
+    return chela_format("cron-%s-%s%lld", j->id, manual ? "m" : "", (long long)slot);
 }
 
 static void await_run(struct cron *c, struct job *j, int64_t slot, const char *run)
@@ -169,7 +169,7 @@ static void await_run(struct cron *c, struct job *j, int64_t slot, const char *r
     json_object *params = chela_json_new_object();
     chela_json_put_text(params, "runId", run);
     chela_json_put_int(params, "timeoutMs", 0); /* no bound: the run has its own */
-    ask_gateway(c->in, 0, "agent.wait", params, run_came, waiting_new(j, slot));
+    chela_ask_gateway(c->in, 0, "agent.wait", params, run_came, waiting_new(j, slot));
 }
 
 /* ---- beginning a run ---- */
@@ -208,7 +208,7 @@ static void begun(struct chela_inst *in, void *owner, const struct chela_done *d
         j->last_slot = b->slot;
     run_plan(c, j);
     if (!stored) {
-        char *error = text_of(d->text);
+        char *error = chela_copy(d->text);
         ended(c, j, b->slot, "error", NULL, error, NULL);
         free(error);
     } else if (b->event) {
@@ -224,20 +224,21 @@ static void begun(struct chela_inst *in, void *owner, const struct chela_done *d
 
 static const char *agent_of(const struct job *j)
 {
-    const char *agent = member(j->o, "agentId");
-    return *agent ? agent : member(chela_json_object(j->o, "owner"), "agentId");
+    const char *agent = chela_member(j->o, "agentId");
+    return *agent ? agent : chela_member(chela_json_object(j->o, "owner"), "agentId");
 }
 
 /* The session that it runs in, owned by the caller. */
 static char *session_of(const struct job *j, int64_t slot)
 {
-    const char *target = member(j->o, "sessionTarget"), *agent = agent_of(j),
-               *own = member(j->o, "sessionKey");
+    const char *target = chela_member(j->o, "sessionTarget"), *agent = agent_of(j),
+               *own = chela_member(j->o, "sessionKey");
     if (strncmp(target, "session:", 8) == 0)
-        return format("%s", target + 8);
+        return chela_format("%s", target + 8);
     if (strcmp(target, "isolated") == 0)
-        return format("agent:%s:cron:%s:run:%lld", *agent ? agent : "main", j->id, (long long)slot);
-    return format("%s", *own ? own : "main");
+        return chela_format("agent:%s:cron:%s:run:%lld", *agent ? agent : "main", j->id,
+                            (long long)slot);
+    return chela_format("%s", *own ? own : "main");
 }
 
 static json_object *request_of(const struct job *j, const char *run)
@@ -250,10 +251,10 @@ static json_object *request_of(const struct job *j, const char *run)
     chela_json_put_text(q, "runId", run);
     chela_json_put_text(q, "queueMode", "followup"); /* a turn of its own */
     chela_json_put_bool(q, "suppressCommandInterpretation", true);
-    if (*member(payload, "model"))
-        chela_json_put_text(q, "model", member(payload, "model"));
-    if (*member(payload, "thinking"))
-        chela_json_put_text(q, "thinking", member(payload, "thinking"));
+    if (*chela_member(payload, "model"))
+        chela_json_put_text(q, "model", chela_member(payload, "model"));
+    if (*chela_member(payload, "thinking"))
+        chela_json_put_text(q, "thinking", chela_member(payload, "thinking"));
     if (seconds > 0)
         chela_json_put_int(q, "timeoutMs", seconds * 1000);
     if (chela_json_array(payload, "toolsAllow"))
@@ -261,8 +262,8 @@ static json_object *request_of(const struct job *j, const char *run)
                        json_object_get(chela_json_array(payload, "toolsAllow")));
     if (j->origin) {
         json_object *origin = chela_json_put_object(q, "onBehalfOf");
-        chela_json_put_text(origin, "channel", member(j->origin, "channel"));
-        chela_json_put_text(origin, "sender", member(j->origin, "sender"));
+        chela_json_put_text(origin, "channel", chela_member(j->origin, "channel"));
+        chela_json_put_text(origin, "sender", chela_member(j->origin, "sender"));
     }
     return extra;
 }
@@ -272,22 +273,22 @@ static void put_down(struct cron *c, struct job *j, struct beginning *b)
 {
     json_object *params = chela_json_new_object();
     chela_json_put_text(params, "mode", "next-heartbeat");
-    chela_json_put_text(params, "text", member(chela_json_object(j->o, "payload"), "text"));
+    chela_json_put_text(params, "text", chela_member(chela_json_object(j->o, "payload"), "text"));
     chela_json_put_text(params, "idempotencyKey", b->run);
     if (*agent_of(j))
         chela_json_put_text(params, "agentId", agent_of(j));
-    ask_gateway(c->in, 0, "wake", params, begun, b);
+    chela_ask_gateway(c->in, 0, "wake", params, begun, b);
 }
 
 static void submit(struct cron *c, struct job *j, struct beginning *b)
 {
     json_object *payload = chela_json_object(j->o, "payload"), *extra = request_of(j, b->run);
-    bool event = strcmp(member(payload, "kind"), "systemEvent") == 0;
-    char *session = session_of(j, b->slot), *chat = format("job:%s", j->id),
-         *text = format("[Scheduled job \"%s\"]\n%s", member(j->o, "name"),
-                        member(payload, event ? "text" : "message"));
+    bool event = strcmp(chela_member(payload, "kind"), "systemEvent") == 0;
+    char *session = session_of(j, b->slot), *chat = chela_format("job:%s", j->id),
+         *text = chela_format("[Scheduled job \"%s\"]\n%s", chela_member(j->o, "name"),
+                              chela_member(payload, event ? "text" : "message"));
     CHELA_ARGS(chela_submit, m, c->in->host->local->new_call(c->in));
-    m.h.tag = op_new(begun, b);
+    m.h.tag = chela_op_new(begun, b);
     m.h.flags = CHELA_OWNER;
     m.kind = chela_s("message");
     m.event = chela_s(b->run);
@@ -306,14 +307,14 @@ static void submit(struct cron *c, struct job *j, struct beginning *b)
 
 static void begin(struct cron *c, struct job *j, int64_t slot, bool manual)
 {
-    struct beginning *b = need(calloc(1, sizeof *b));
+    struct beginning *b = chela_need(calloc(1, sizeof *b));
     json_object *payload = chela_json_object(j->o, "payload");
-    b->id = need(strdup(j->id));
+    b->id = chela_need(strdup(j->id));
     b->run = run_id(j, slot, manual);
     b->slot = slot;
     b->manual = manual;
-    b->event = strcmp(member(payload, "kind"), "systemEvent") == 0 &&
-               strcmp(member(j->o, "wakeMode"), "next-heartbeat") == 0;
+    b->event = strcmp(chela_member(payload, "kind"), "systemEvent") == 0 &&
+               strcmp(chela_member(j->o, "wakeMode"), "next-heartbeat") == 0;
     j->submitting = true;
     if (b->event)
         put_down(c, j, b);
@@ -323,7 +324,7 @@ static void begin(struct cron *c, struct job *j, int64_t slot, bool manual)
 
 char *run_now(struct cron *c, struct job *j)
 {
-    int64_t now = now_ms(c->in);
+    int64_t now = chela_now_ms(c->in);
     if (j->submitting || j->running)
         return NULL;
     begin(c, j, now, true);
@@ -361,7 +362,7 @@ static void run_due(struct cron *c, struct job *j, int64_t now)
     unsigned missed;
     int64_t before = j->last_slot, slot = choose(c, j, now, &missed);
     if (missed) {
-        char *text = format("%u missed, by catch_up", missed);
+        char *text = chela_format("%u missed, by catch_up", missed);
         run_plan(c, j);
         runlog_put(c, j, j->last_slot, "skipped", text, "", NULL);
         free(text);
@@ -390,7 +391,7 @@ static void woken(struct chela_inst *in, void *arg)
 
 void run_tick(struct cron *c)
 {
-    int64_t now = now_ms(c->in), first = NEVER;
+    int64_t now = chela_now_ms(c->in), first = NEVER;
     bool waits = false;
     if (c->stopped)
         return;
@@ -424,11 +425,11 @@ void run_tick(struct cron *c)
 
 void run_answer(struct cron *c, const struct chela_send *m)
 {
-    char *chat = text_of(m->chat), *text = text_of(m->text);
+    char *chat = chela_copy(m->chat), *text = chela_copy(m->text);
     struct job *j = strncmp(chat, "job:", 4) == 0 ? run_find(c, chat + 4) : NULL;
     json_object *to = j ? chela_json_object(j->o, "delivery") : NULL;
-    if (strcmp(member(to, "mode"), "announce") == 0)
-        send_on(c->in, m, to, text, member(j->o, "sessionKey"));
+    if (strcmp(chela_member(to, "mode"), "announce") == 0)
+        chela_send_on(c->in, m, to, text, chela_member(j->o, "sessionKey"));
     else
         chela_end(c->in, m->h.call, CHELA_OK, "");
     free(chat);
@@ -443,8 +444,8 @@ static void job_row(struct chela_inst *in, void *owner, const struct chela_rows 
     (void)owner;
     for (uint64_t i = 0; i + 1 < r->values.n; i += 2) {
         struct chela_str key = r->values.v[i].s;
-        json_object *record = object_of(r->values.v[i + 1].s);
-        char *id = text_of(chela_sn(key.s + 4, key.n > 4 ? (size_t)key.n - 4 : 0));
+        json_object *record = chela_object_of(r->values.v[i + 1].s);
+        char *id = chela_copy(chela_sn(key.s + 4, key.n > 4 ? (size_t)key.n - 4 : 0));
         struct job *j = record ? job_from_record(id, record) : NULL;
         if (j) {
             struct job **end = &c->jobs;
@@ -453,9 +454,10 @@ static void job_row(struct chela_inst *in, void *owner, const struct chela_rows 
             *end = j;
             run_plan(c, j);
         } else {
-            char *line = format("job %s can't be read (its time zone may be gone): it is left "
-                                "as it is, and doesn't run",
-                                id);
+            char *line =
+                chela_format("job %s can't be read (its time zone may be gone): it is left "
+                             "as it is, and doesn't run",
+                             id);
             chela_log(in, CHELA_WARN, line);
             free(line);
         }
@@ -468,7 +470,7 @@ static void jobs_read(struct chela_inst *in, void *owner, const struct chela_don
 {
     struct cron *c = in->self;
     (void)owner;
-    char *error = text_of(d->text);
+    char *error = chela_copy(d->text);
     chela_end(in, c->starting, d->error, d->error == CHELA_OK ? "" : error);
     free(error);
     for (struct job *j = c->jobs; j && d->error == CHELA_OK; j = j->next_job) {
@@ -486,7 +488,7 @@ static void jobs_read(struct chela_inst *in, void *owner, const struct chela_don
 void run_load(struct cron *c)
 {
     CHELA_ARGS(chela_key, k, c->in->host->local->new_call(c->in));
-    k.h.tag = op_new_rows(jobs_read, job_row, NULL);
+    k.h.tag = chela_op_new_rows(jobs_read, job_row, NULL);
     k.key = chela_s("job/");
     c->in->host->kv->list(c->in, &k);
 }

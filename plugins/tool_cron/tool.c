@@ -42,18 +42,18 @@ static bool only_reads(const char *action)
 static char *summary_of(struct cron *c, const char *action, json_object *a)
 {
     json_object *job = chela_json_object(a, "job"), *patch = chela_json_object(a, "patch");
-    const struct job *j = run_find(c, member(a, "jobId"));
+    const struct job *j = run_find(c, chela_member(a, "jobId"));
     if (job)
-        return format("cron add: %s", chela_json_text(job, NULL));
-    return format("cron %s: %s (\"%s\")%s%s", action, member(a, "jobId"),
-                  j ? member(j->o, "name") : "?", patch ? " " : "",
-                  patch ? chela_json_text(patch, NULL) : "");
+        return chela_format("cron add: %s", chela_json_text(job, NULL));
+    return chela_format("cron %s: %s (\"%s\")%s%s", action, chela_member(a, "jobId"),
+                        j ? chela_member(j->o, "name") : "?", patch ? " " : "",
+                        patch ? chela_json_text(patch, NULL) : "");
 }
 
 void cron_prepare(struct chela_inst *in, const struct chela_tool_run *r)
 {
-    json_object *a = object_of(r->arguments), *extra = chela_json_new_object();
-    const char *action = member(a, "action");
+    json_object *a = chela_object_of(r->arguments), *extra = chela_json_new_object();
+    const char *action = chela_member(a, "action");
     CHELA_ARGS(chela_decide, d, r->h.call);
     d.verdict = CHELA_YES;
     char *summary = summary_of(in->self, action, a);
@@ -81,25 +81,25 @@ void cron_prepare(struct chela_inst *in, const struct chela_tool_run *r)
  * themselves (terminal, page), there is nowhere to send it. */
 static void put_delivery(json_object *job, json_object *source)
 {
-    const char *channel = member(source, "channel");
-    if (chela_json_has(job, "delivery") || !*member(source, "chat") ||
+    const char *channel = chela_member(source, "channel");
+    if (chela_json_has(job, "delivery") || !*chela_member(source, "chat") ||
         strcmp(channel, "cli") == 0 || strcmp(channel, "webchat") == 0 ||
         strcmp(channel, "sessions") == 0 || strcmp(channel, "cron") == 0)
         return;
     json_object *d = chela_json_put_object(job, "delivery");
     chela_json_put_text(d, "mode", "announce");
     chela_json_put_text(d, "channel", channel);
-    chela_json_put_text(d, "to", member(source, "chat"));
-    if (*member(source, "account"))
-        chela_json_put_text(d, "accountId", member(source, "account"));
-    if (*member(source, "thread"))
-        chela_json_put_text(d, "threadId", member(source, "thread"));
+    chela_json_put_text(d, "to", chela_member(source, "chat"));
+    if (*chela_member(source, "account"))
+        chela_json_put_text(d, "accountId", chela_member(source, "account"));
+    if (*chela_member(source, "thread"))
+        chela_json_put_text(d, "threadId", chela_member(source, "thread"));
 }
 
 static json_object *params_of(json_object *a, const struct chela_tool_run *r, json_object *source)
 {
     json_object *p = chela_json_object(a, "job");
-    if (strcmp(member(a, "action"), "add") != 0) {
+    if (strcmp(chela_member(a, "action"), "add") != 0) {
         json_object *patch = chela_json_object(a, "patch");
         if (patch) { /* whose it is stays as it is */
             json_object_object_del(patch, "agentId");
@@ -119,8 +119,8 @@ static json_object *params_of(json_object *a, const struct chela_tool_run *r, js
 
 void cron_run(struct chela_inst *in, const struct chela_tool_run *r)
 {
-    json_object *a = object_of(r->arguments), *source = object_of(r->source);
-    const char *action = member(a, "action");
+    json_object *a = chela_object_of(r->arguments), *source = chela_object_of(r->source);
+    const char *action = chela_member(a, "action");
     if (!a || !*action) {
         chela_end(in, r->h.call, CHELA_E_ARGS, "action is missing");
     } else {

@@ -32,10 +32,10 @@ static const struct chela_option options[] = {
 
 static int32_t open_instance(struct chela_inst *in)
 {
-    struct cron *c = need(calloc(1, sizeof *c));
-    char *zone = text_of(chela_option_text(in, "timezone"));
+    struct cron *c = chela_need(calloc(1, sizeof *c));
+    char *zone = chela_copy(chela_option_text(in, "timezone"));
     c->in = in;
-    c->zone = zone_open(zone);
+    c->zone = chela_zone_open(zone);
     if (!c->zone)
         chela_log(in, CHELA_ERR,
                   "timezone: there is no such zone on this machine; give an IANA name such as "
@@ -108,8 +108,8 @@ static const struct chela_iface cron = {
     .stop = stop,
     .check = accepted,
     .apply = accepted,
-    .rows = op_rows,
-    .done = op_done,
+    .rows = chela_op_rows,
+    .done = chela_op_done,
     .channel = &channel,
     .tool = &tool,
     .service = &service,

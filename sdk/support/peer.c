@@ -4,7 +4,6 @@
 #include "support/peer.h"
 
 #include <json-c/linkhash.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,29 +11,6 @@
 #include "support/json.h"
 
 enum { BACK_OFF_MS = 1000, BACK_OFF_MOST_MS = 60000, ROUTES_MOST = 256 };
-
-void *chela_need(void *p)
-{
-    if (!p)
-        abort();
-    return p;
-}
-
-char *chela_format(const char *f, ...)
-{
-    char *text = NULL;
-    va_list a;
-    va_start(a, f);
-    if (vasprintf(&text, f, a) < 0)
-        abort();
-    va_end(a);
-    return text;
-}
-
-char *chela_copy(struct chela_str s)
-{
-    return chela_format("%.*s", (int)s.n, s.n ? s.s : "");
-}
 
 void chela_peer_open(struct chela_peer *p, struct chela_inst *in, chela_reply_reader *reader)
 {

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "support/text.h"
+
 #pragma GCC visibility push(hidden)
 
 struct chela_peer;
@@ -50,10 +52,6 @@ struct chela_peer {
     char *said;         /* the state that was published last */
     json_object *until; /* route -> when it may be asked again, in ticks */
 };
-
-void *chela_need(void *p); /* aborts where there is no memory */
-char *chela_format(const char *f, ...) __attribute__((format(printf, 1, 2)));
-char *chela_copy(struct chela_str s);
 
 void chela_peer_open(struct chela_peer *p, struct chela_inst *in, chela_reply_reader *reader);
 /* All that still wait are told CHELA_E_CANCELLED. */

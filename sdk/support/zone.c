@@ -1,7 +1,7 @@
 /*
  * Time zones (see zone.h).
  */
-#include "zone.h"
+#include "support/zone.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -30,14 +30,14 @@ struct rule {
     struct change begin, end; /* of summer */
 };
 
-struct zone {
+struct chela_zone {
     int64_t *times, *offsets; /* transitions, and what holds from there on */
     size_t count;
     int64_t first; /* before all of them */
     struct rule rule;
 };
 
-int64_t zone_days(int64_t year, unsigned month, unsigned day)
+int64_t chela_zone_days(int64_t year, unsigned month, unsigned day)
 {
     int64_t y = month <= 2 ? year - 1 : year, era = (y >= 0 ? y : y - 399) / 400;
     int64_t of_era = y - era * 400,
@@ -45,7 +45,7 @@ int64_t zone_days(int64_t year, unsigned month, unsigned day)
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-void zone_date(int64_t days, int64_t *ret_year, unsigned *ret_month, unsigned *ret_day)
+void chela_zone_date(int64_t days, int64_t *ret_year, unsigned *ret_month, unsigned *ret_day)
 {
     int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097, of_era = z - era * 146097;
     int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
@@ -154,15 +154,15 @@ static bool leap(int64_t year)
 /* Wall clock seconds since 1970 at which it happens. */
 static int64_t change_at(const struct change *c, int64_t year)
 {
-    int64_t day = zone_days(year, 1, 1);
+    int64_t day = chela_zone_days(year, 1, 1);
     if (c->form == JULIAN) {
         day += c->day - 1 + (c->day >= 60 && leap(year));
     } else if (c->form == DAY_OF_YEAR) {
         day += c->day;
     } else {
-        day = zone_days(year, (unsigned)c->month, 1);
-        int64_t next =
-            c->month == 12 ? zone_days(year + 1, 1, 1) : zone_days(year, (unsigned)c->month + 1, 1);
+        day = chela_zone_days(year, (unsigned)c->month, 1);
+        int64_t next = c->month == 12 ? chela_zone_days(year + 1, 1, 1)
+                                      : chela_zone_days(year, (unsigned)c->month + 1, 1);
         day += ((c->day - (day + 4)) % 7 + 7) % 7 + 7 * (c->week - 1); /* 1970-01-01: a Thursday */
         while (day >= next)
             day -= 7;
@@ -176,7 +176,7 @@ static int64_t rule_offset(const struct rule *r, int64_t utc)
     unsigned month, day;
     if (!r->has_summer)
         return r->standard;
-    zone_date((local >= 0 ? local : local - DAY + 1) / DAY, &year, &month, &day);
+    chela_zone_date((local >= 0 ? local : local - DAY + 1) / DAY, &year, &month, &day);
     int64_t begin = change_at(&r->begin, year) - r->standard,
             end = change_at(&r->end, year) - r->summer;
     bool summer = begin < end ? utc >= begin && utc < end : utc >= begin || utc < end;
@@ -219,7 +219,7 @@ static size_t block_size(const struct block *b, size_t word)
            b->utcs;
 }
 
-static bool take_block(struct zone *z, const unsigned char *p, const struct block *b)
+static bool take_block(struct chela_zone *z, const unsigned char *p, const struct block *b)
 {
     const unsigned char *index = p + b->times * 8, *types = index + b->times;
     z->times = calloc(b->times + 1, sizeof *z->times);
@@ -242,7 +242,7 @@ static bool take_block(struct zone *z, const unsigned char *p, const struct bloc
 }
 
 /* Version 2 and later: the second block, with eight bytes for a time, and a rule behind it. */
-static bool take_file(struct zone *z, const unsigned char *p, size_t n)
+static bool take_file(struct chela_zone *z, const unsigned char *p, size_t n)
 {
     struct block b;
     if (!read_header(p, n, &b) || p[4] < '2')
@@ -269,7 +269,7 @@ static bool take_file(struct zone *z, const unsigned char *p, size_t n)
     return true;
 }
 
-static bool read_path(struct zone *z, const char *path)
+static bool read_path(struct chela_zone *z, const char *path)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -294,7 +294,7 @@ static bool is_name(const char *name)
                name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/")] == '\0';
 }
 
-static bool read_name(struct zone *z, const char *name)
+static bool read_name(struct chela_zone *z, const char *name)
 {
     char path[PATH_MAX];
     const char *folder = getenv("TZDIR");
@@ -305,9 +305,9 @@ static bool read_name(struct zone *z, const char *name)
     return read_path(z, path);
 }
 
-struct zone *zone_open(const char *name)
+struct chela_zone *chela_zone_open(const char *name)
 {
-    struct zone *z = calloc(1, sizeof *z);
+    struct chela_zone *z = calloc(1, sizeof *z);
     const char *own = getenv("TZ");
     if (!z)
         abort();
@@ -322,11 +322,11 @@ struct zone *zone_open(const char *name)
         ok = read_name(z, name) || read_rule(name, &z->rule);
     if (ok)
         return z;
-    zone_free(z);
+    chela_zone_free(z);
     return NULL;
 }
 
-void zone_free(struct zone *z)
+void chela_zone_free(struct chela_zone *z)
 {
     if (!z)
         return;
@@ -337,7 +337,7 @@ void zone_free(struct zone *z)
 
 /* ---- times ---- */
 
-int64_t zone_offset(const struct zone *z, int64_t utc)
+int64_t chela_zone_offset(const struct chela_zone *z, int64_t utc)
 {
     size_t low = 0, high = z->count;
     if (z->rule.is_set && (z->count == 0 || utc >= z->times[z->count - 1]))
@@ -352,11 +352,12 @@ int64_t zone_offset(const struct zone *z, int64_t utc)
     return low ? z->offsets[low - 1] : z->first;
 }
 
-int64_t zone_utc(const struct zone *z, int64_t local, bool *ret_gap)
+int64_t chela_zone_utc(const struct chela_zone *z, int64_t local, bool *ret_gap)
 {
-    int64_t before = zone_offset(z, local - REACH), after = zone_offset(z, local + REACH);
+    int64_t before = chela_zone_offset(z, local - REACH),
+            after = chela_zone_offset(z, local + REACH);
     int64_t a = local - before, b = local - after;
-    bool a_is = zone_offset(z, a) == before, b_is = zone_offset(z, b) == after;
+    bool a_is = chela_zone_offset(z, a) == before, b_is = chela_zone_offset(z, b) == after;
     *ret_gap = !a_is && !b_is;
     if (a_is && b_is)
         return a < b ? a : b;
@@ -365,7 +366,7 @@ int64_t zone_utc(const struct zone *z, int64_t local, bool *ret_gap)
     int64_t low = local - REACH, high = local + REACH; /* the first that shows `local` or later */
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (middle + zone_offset(z, middle) >= local)
+        if (middle + chela_zone_offset(z, middle) >= local)
             high = middle;
         else
             low = middle + 1;
