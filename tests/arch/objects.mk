@@ -3,7 +3,7 @@
 CORE := $(shell find core sdk/support sdk/wire -name '*.c')
 PLUGINS := $(shell find plugins -name '*.c' ! -name '*_test.c')
 PLAIN = $(CC) -std=c11 -Isdk/include -Isdk $(FLAGS) -U_FORTIFY_SOURCE -O0 -fno-builtin -w -MD -c
-FOLDERS = -DCHELA_PLUGIN_DIR='""' -DCHELA_LIBEXEC_DIR='""' -DCHELA_CONF_DIR='""' -DCHELA_DATA_DIR='""' -DCHELA_SKILLS_DIR='""' \
+FOLDERS = -DCHELA_PLUGIN_DIR='""' -DCHELA_LIBEXEC_DIR='""' -DCHELA_CONF_DIR='""' -DCHELA_DATA_DIR='""' -DCHELA_SKILLS_DIR='""' -DCHELA_LIBXML2='""' \
 	-DWWW_DIR='"plugins/channel_webchat/www"'
 
 all: $(CORE:%.c=$(OUT)/%.o) $(PLUGINS:%.c=$(OUT)/%.o)
