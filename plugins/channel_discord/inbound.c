@@ -414,7 +414,11 @@ static void take(struct discord *d)
         const char *type = text_of(e, "t"), *channel = text_of(data, "channel_id");
         bool fresh = strcmp(type, "MESSAGE_CREATE") == 0 && !chela_json_bool(e, "filled", false);
         struct arrival *a = NULL;
-        if (!fresh || !chela_history_waits(&d->history, channel))
+        /* one without a number would stand in front of all that come later */
+        bool ours = strncmp(type, "MESSAGE_", 8) != 0 ||
+                    strcmp(type, "MESSAGE_REACTION_ADD") == 0 ||
+                    chela_history_id(text_of(data, "id"));
+        if (ours && (!fresh || !chela_history_waits(&d->history, channel)))
             a = read_event(d, type, data, chela_json_int(e, "s", 0));
         if (a) {
             d->busy = true;

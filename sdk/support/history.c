@@ -19,6 +19,12 @@ static const char *text_of(json_object *o, const char *name)
     return s ? s : "";
 }
 
+bool chela_history_id(const char *id)
+{
+    size_t n = strspn(id, "0123456789");
+    return n > 0 && n <= 20 && id[n] == '\0';
+}
+
 static bool newer(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
@@ -54,8 +60,9 @@ void chela_history_recall(struct chela_history *h, struct chela_str key, struct 
 {
     char *seen = chela_copy(value), *chat = chela_copy(key), *kind = strchr(seen, ' ');
     size_t n = strlen(CHELA_HISTORY_PREFIX);
-    if (kind && strncmp(chat, CHELA_HISTORY_PREFIX, n) == 0) {
+    if (kind)
         *kind++ = '\0';
+    if (kind && chela_history_id(seen) && strncmp(chat, CHELA_HISTORY_PREFIX, n) == 0) {
         set(h, chat + n, seen, kind);
     }
     free(seen);
@@ -99,7 +106,7 @@ void chela_history_stored(struct chela_history *h, const char *chat, const char 
                           const char *kind)
 {
     json_object *o = chela_json_object(h->chats, chat);
-    if (has_hole(h, chat) || (o && !newer(id, text_of(o, "seen"))))
+    if (!chela_history_id(id) || has_hole(h, chat) || (o && !newer(id, text_of(o, "seen"))))
         return;
     set(h, chat, id, kind);
     char *key = chela_format("%s%s", CHELA_HISTORY_PREFIX, chat),

@@ -2,8 +2,8 @@
  * What a channel may have missed, for services that keep a history: the newest message of each chat
  * that is stored is kept, and where others may be missing (a new session, a message that could not
  * be stored) the chat has a hole, from which on it is read anew; until then nothing of that chat
- * may overtake. Ids are decimal numbers of any length. Called by channel plugins, which ask the
- * service.
+ * may overtake. Ids are decimal numbers; what isn't one must not come here, since no order is known
+ * for it. Called by channel plugins, which ask the service.
  */
 #ifndef CHELA_SUPPORT_HISTORY_H
 #define CHELA_SUPPORT_HISTORY_H
@@ -30,6 +30,9 @@ struct chela_history {
     bool asking;
     uint64_t timer;
 };
+
+/* A number of at most 20 digits. */
+bool chela_history_id(const char *id);
 
 void chela_history_open(struct chela_history *h, struct chela_peer *p, chela_history_ask *ask);
 void chela_history_close(struct chela_history *h);

@@ -231,7 +231,7 @@ static void it_is_explained_why_a_tool_is_not_seen(void **state)
 
 static void call_again(unsigned times, const char *tool, const char *other)
 {
-    static char ids[40][8];
+    static char ids[40][12];
     for (unsigned i = 0; i < times; i++) {
         snprintf(ids[i], sizeof ids[i], "c%u", i);
         world_script((struct script){
