@@ -366,6 +366,17 @@ static void what_could_not_be_stored_is_read_from_the_history(void **state_)
     store(CHELA_OK);
 }
 
+static void a_message_without_a_number_hides_no_other(void **state_)
+{
+    (void)state_;
+    message("no number", "9", "");
+    assert_null(kit_request(k, CHELA_FN_SUBMIT));
+    message("79", "9", "");
+    assert_string_equal(submitted()->event.s, "79");
+    store(CHELA_OK);
+    assert_null(kit_request(k, CHELA_FN_SUBMIT));
+}
+
 static void a_new_session_asks_for_what_came_before_it(void **state_)
 {
     (void)state_;
@@ -567,6 +578,7 @@ int main(void)
         BOT_TEST(a_service_that_is_down_for_an_hour_is_asked_once_a_minute),
         BOT_TEST(a_message_says_who_where_and_to_whom),
         BOT_TEST(what_could_not_be_stored_is_read_from_the_history),
+        BOT_TEST(a_message_without_a_number_hides_no_other),
         BOT_TEST(a_new_session_asks_for_what_came_before_it),
         BOT_TEST(a_press_is_submitted_and_then_acknowledged),
         BOT_TEST(a_message_has_a_nonce_of_its_key),
