@@ -97,7 +97,7 @@ stop_gateway KILL
 start_gateway
 run chela cron
 unlike "$out" 'late.*running' "and done"
-is "$(grep -c 'after the kill' "$tmp/out")" 1 "once, also after another kill"
+is "$(grep -c $'^send\tboss\t.*\tafter the kill$' "$tmp/out")" 1 "once, also after another kill"
 
 # the heartbeat
 run chela agent --session main -m 'mock: say hello'
