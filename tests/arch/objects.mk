@@ -2,7 +2,7 @@
 #   make -f tests/arch/objects.mk OUT=FOLDER FLAGS=... CC=...
 CORE := $(shell find core sdk/support sdk/wire -name '*.c')
 PLUGINS := $(shell find plugins -name '*.c' ! -name '*_test.c')
-PLAIN = $(CC) -std=c11 -Isdk/include -Isdk $(FLAGS) -U_FORTIFY_SOURCE -O0 -fno-builtin -w -MD -c
+PLAIN = $(CC) -std=c11 -Isdk/include -Isdk $(FLAGS) -U_FORTIFY_SOURCE -O0 -fno-builtin -w -MD -MP -c
 FOLDERS = -DCHELA_PLUGIN_DIR='""' -DCHELA_LIBEXEC_DIR='""' -DCHELA_CONF_DIR='""' -DCHELA_DATA_DIR='""' -DCHELA_SKILLS_DIR='""' -DCHELA_LIBXML2='""' \
 	-DWWW_DIR='"plugins/channel_webchat/www"'
 
