@@ -29,13 +29,8 @@ static bool find(char *out, const char *agent, const char *key)
 
 const char *agents_at(unsigned index)
 {
-    unsigned n = 0;
-    const char *name;
-    for (unsigned i = 0; (name = settings_member(settings_now(), "agents", i)); i++) {
-        if (strcmp(name, "defaults") != 0 && n++ == index)
-            return name;
-    }
-    return n == 0 && index == 0 ? "main" : NULL;
+    const char *name = settings_member(settings_now(), "agents", index);
+    return name || index ? name : "main";
 }
 
 bool agents_known(const char *agent)

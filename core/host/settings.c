@@ -177,10 +177,12 @@ const char *settings_origin(const struct settings *s, const char *path)
 
 const char *settings_member(const struct settings *s, const char *path, unsigned index)
 {
+    if (s && !settings_kind(path))
+        return options_member(s->core, path, index);
     for (size_t i = 0; s && i < s->instance_count; i++)
         if (strcmp(s->instances[i].section, path) == 0 && index-- == 0)
             return s->instances[i].name;
-    return s && !settings_kind(path) ? options_member(s->core, path, index) : NULL;
+    return NULL;
 }
 
 const struct settings *settings_now(void)
