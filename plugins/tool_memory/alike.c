@@ -63,8 +63,9 @@ struct fetch {
     char *document;
 };
 
-static void fetched(struct memory *m, void *owner, const struct chela_done *d)
+static void fetched(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct memory *m = in->self;
     struct fetch *f = owner;
     struct question *q = f->q;
     struct head h;
@@ -86,14 +87,14 @@ static void fetched(struct memory *m, void *owner, const struct chela_done *d)
 static void fetch(struct question *q, const char *document)
 {
     struct chela_inst *in = q->m->in;
-    struct fetch *f = notes_need(calloc(1, sizeof *f));
+    struct fetch *f = chela_need(calloc(1, sizeof *f));
     char *key = NULL;
-    *f = (struct fetch){q, notes_need(strdup(document))};
+    *f = (struct fetch){q, chela_need(strdup(document))};
     if (asprintf(&key, "v/%s", document) < 0)
         abort();
     q->left++;
     CHELA_ARGS(chela_key, k, in->host->local->new_call(in));
-    k.h.tag = (uint64_t)(uintptr_t)op_new(fetched, f);
+    k.h.tag = chela_op_new(fetched, f);
     k.key = chela_s(key);
     in->host->kv->get(in, &k);
     free(key);
@@ -108,16 +109,16 @@ static bool visible(void *arg, const char *document)
 static void choose(struct question *q, const uint64_t *bits)
 {
     size_t most = q->limit * CANDIDATES;
-    struct near *near = notes_need(calloc(most, sizeof *near));
+    struct near *near = chela_need(calloc(most, sizeof *near));
     size_t n = vectors_nearest(&q->m->meaning.table, bits, most, near, visible, q);
-    q->found = notes_need(calloc(n + 1, sizeof *q->found));
+    q->found = chela_need(calloc(n + 1, sizeof *q->found));
     q->left = 1;
     for (size_t i = 0; i < n; i++) {
         bool asked = false;
         for (size_t k = 0; k < q->count && !asked; k++)
             asked = strcmp(q->found[k].document, near[i].document) == 0;
-        q->found[q->count++] = (struct alike){notes_need(strdup(near[i].document)),
-                                              notes_need(strdup(near[i].part)), 0};
+        q->found[q->count++] = (struct alike){chela_need(strdup(near[i].document)),
+                                              chela_need(strdup(near[i].part)), 0};
         if (!asked)
             fetch(q, near[i].document);
     }
@@ -126,8 +127,9 @@ static void choose(struct question *q, const uint64_t *bits)
         question_end(q);
 }
 
-static void question_embedded(struct memory *m, void *owner, const struct chela_done *d)
+static void question_embedded(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct memory *m = in->self;
     struct question *q = owner;
     const struct vectors *table = &m->meaning.table;
     json_object *list = NULL;
@@ -136,12 +138,12 @@ static void question_embedded(struct memory *m, void *owner, const struct chela_
         chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &list, NULL);
     else if (d->error != CHELA_E_CANCELLED)
         meaning_failed(m, d);
-    char *vector = notes_need(malloc(table->numbers + sizeof(float)));
-    uint64_t *bits = notes_need(malloc((size_t)table->words * 8 + 8));
+    char *vector = chela_need(malloc(table->numbers + sizeof(float)));
+    uint64_t *bits = chela_need(malloc((size_t)table->words * 8 + 8));
     bool good = list && table->count &&
                 meaning_shrink(chela_json_at(list, 0), table->numbers, vector, bits);
     if (good) {
-        q->vector = notes_need(malloc(table->numbers));
+        q->vector = chela_need(malloc(table->numbers));
         memcpy(q->vector, vector + sizeof(float), table->numbers);
         choose(q, bits);
     } else {
@@ -165,14 +167,14 @@ bool alike_ask(struct memory *m, const char *workspace, const char *text, size_t
     struct chela_inst *in = m->in;
     if (!m->meaning.loaded || !m->meaning.table.count || !*text)
         return false;
-    struct question *q = notes_need(calloc(1, sizeof *q));
+    struct question *q = chela_need(calloc(1, sizeof *q));
     *q = (struct question){.m = m, .limit = limit, .fn = fn, .owner = owner};
-    q->workspace = notes_need(strdup(workspace));
+    q->workspace = chela_need(strdup(workspace));
     q->call = in->host->local->new_call(in);
     q->timer = in->host->local->timer(in, patience_ms, question_late, q);
     struct chela_pair pair = {{"", 0}, chela_s(text)};
     CHELA_ARGS(chela_embedding, a, q->call);
-    a.h.tag = (uint64_t)(uintptr_t)op_new(question_embedded, q);
+    a.h.tag = chela_op_new(question_embedded, q);
     a.texts.v = &pair;
     a.texts.n = 1;
     in->host->chat->embed(in, &a);

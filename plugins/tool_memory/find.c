@@ -71,7 +71,7 @@ static bool is_word_byte(unsigned char c)
 
 static char *clean(const char *text)
 {
-    char *out = notes_need(malloc(strlen(text) + 2));
+    char *out = chela_need(malloc(strlen(text) + 2));
     size_t n = 0, count = 0;
     for (const char *p = text; *p && count < WORDS_MOST && n < 900;) {
         while (*p && !is_word_byte((unsigned char)*p))
@@ -96,9 +96,9 @@ static struct hit *hit_of(struct find *f, const char *path, const char *part)
     for (size_t i = 0; i < f->n; i++)
         if (strcmp(f->hits[i].path, path) == 0 && strcmp(f->hits[i].part, part) == 0)
             return &f->hits[i];
-    f->hits = notes_need(realloc(f->hits, (f->n + 1) * sizeof *f->hits));
+    f->hits = chela_need(realloc(f->hits, (f->n + 1) * sizeof *f->hits));
     struct hit *h = &f->hits[f->n++];
-    *h = (struct hit){.path = notes_need(strdup(path)), .part = notes_need(strdup(part))};
+    *h = (struct hit){.path = chela_need(strdup(path)), .part = chela_need(strdup(part))};
     return h;
 }
 
@@ -111,17 +111,18 @@ static bool is_wanted(struct find *f, const char *path)
              strcmp(path + n, "/MEMORY.md") == 0);
 }
 
-static void row(struct memory *m, void *owner, const struct chela_rows *r)
+static void row(struct chela_inst *in, void *owner, const struct chela_rows *r)
 {
+    struct memory *m = in->self;
     struct find *f = owner;
     (void)m;
     for (uint64_t i = 0; i + 4 < r->values.n; i += 5) {
         const struct chela_value *v = &r->values.v[i];
-        char *path = notes_need(strndup(v[0].s.s, (size_t)v[0].s.n)),
-             *part = notes_need(strndup(v[1].s.s, (size_t)v[1].s.n));
+        char *path = chela_need(strndup(v[0].s.s, (size_t)v[0].s.n)),
+             *part = chela_need(strndup(v[1].s.s, (size_t)v[1].s.n));
         struct hit *h = is_wanted(f, path) ? hit_of(f, path, part) : NULL;
         if (h && !h->text) {
-            h->text = notes_need(strndup(v[4].s.s, (size_t)v[4].s.n));
+            h->text = chela_need(strndup(v[4].s.s, (size_t)v[4].s.n));
             h->rank = v[3].d;
         }
         free(path);
@@ -217,8 +218,9 @@ static void list_done(struct find *f)
 
 static void send(struct find *f);
 
-static void found(struct memory *m, void *owner, const struct chela_done *d)
+static void found(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct memory *m = in->self;
     struct find *f = owner;
     (void)m;
     if (d->error == CHELA_OK && f->n < f->limit && !f->any) {
@@ -227,17 +229,15 @@ static void found(struct memory *m, void *owner, const struct chela_done *d)
         return;
     }
     if (d->error != CHELA_OK)
-        f->error = notes_need(strndup(d->text.n ? d->text.s : "", (size_t)d->text.n));
+        f->error = chela_need(strndup(d->text.n ? d->text.s : "", (size_t)d->text.n));
     list_done(f);
 }
 
 static void send(struct find *f)
 {
     struct chela_inst *in = f->m->in;
-    struct op *op = op_new(found, f);
-    op->rows = row;
     CHELA_ARGS(chela_search, s, in->host->local->new_call(in));
-    s.h.tag = (uint64_t)(uintptr_t)op;
+    s.h.tag = chela_op_new_rows(found, row, f);
     s.h.flags = f->any ? CHELA_ANY : 0;
     s.limit = (uint32_t)(f->limit * MORE);
     s.text = chela_s(f->words);
@@ -259,9 +259,9 @@ static void alike_found(struct memory *m, void *owner, const struct alike *v, si
 void find_notes(struct memory *m, const char *workspace, const char *words, size_t limit, bool any,
                 find_fn *fn, void *owner)
 {
-    struct find *f = notes_need(calloc(1, sizeof *f));
+    struct find *f = chela_need(calloc(1, sizeof *f));
     f->m = m;
-    f->workspace = notes_need(strdup(workspace));
+    f->workspace = chela_need(strdup(workspace));
     f->words = clean(words);
     f->limit = limit;
     f->any = f->automatic = any;

@@ -120,8 +120,9 @@ static void pass_end(struct pass *p)
         tell_waiters(m);
 }
 
-static void stamped(struct memory *m, void *owner, const struct chela_done *d)
+static void stamped(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct memory *m = in->self;
     (void)owner;
     if (d->error != CHELA_OK)
         chela_log(m->in, CHELA_WARN, "a note's stamp could not be stored");
@@ -133,7 +134,7 @@ static void keep_stamp(struct memory *m, const char *path, const char *stamp)
     if (asprintf(&key, "f/%s", path) < 0)
         abort();
     CHELA_ARGS(chela_key, k, m->in->host->local->new_call(m->in));
-    k.h.tag = (uint64_t)(uintptr_t)op_new(stamped, NULL);
+    k.h.tag = chela_op_new(stamped, NULL);
     k.key = chela_s(key);
     k.value = chela_s(stamp);
     if (strlen(key) > 1000) /* longer than a key may be: read again after a restart */
@@ -155,8 +156,9 @@ static void batch_done(struct pass *p)
     next_batch(p);
 }
 
-static void written(struct memory *m, void *owner, const struct chela_done *d)
+static void written(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct memory *m = in->self;
     if (d->error != CHELA_OK)
         chela_log(m->in, CHELA_WARN, "a note could not be indexed");
     batch_done(owner);
@@ -172,9 +174,9 @@ static void write_note(struct pass *p, const char *path, uint64_t at,
                        const struct note_parts *parts)
 {
     struct memory *m = p->m;
-    struct chela_pair *v = notes_need(calloc(parts ? parts->n + 1 : 1, sizeof *v));
+    struct chela_pair *v = chela_need(calloc(parts ? parts->n + 1 : 1, sizeof *v));
     CHELA_ARGS(chela_index, a, m->in->host->local->new_call(m->in));
-    a.h.tag = (uint64_t)(uintptr_t)op_new(written, p);
+    a.h.tag = chela_op_new(written, p);
     a.document = chela_s(path);
     a.at = at;
     for (size_t i = 0; parts && i < parts->n; i++)
@@ -297,7 +299,7 @@ static void scanned(struct chela_inst *in, void *arg)
 
 static void add_root(struct pass *p, char *path)
 {
-    p->roots = notes_need(realloc(p->roots, (p->root_count + 1) * sizeof *p->roots));
+    p->roots = chela_need(realloc(p->roots, (p->root_count + 1) * sizeof *p->roots));
     p->roots[p->root_count++] = path;
 }
 
@@ -311,7 +313,7 @@ static void add_roots(struct pass *p)
         add_root(p, index_path(w, "memory"));
     }
     for (int64_t i = 0; i < folders; i++)
-        add_root(p, notes_need(strdup(folder_at(m, i))));
+        add_root(p, chela_need(strdup(folder_at(m, i))));
 }
 
 /* What no watched folder tells: MEMORY.md of the workspaces, and folders that have come since. */
@@ -351,7 +353,7 @@ void index_forget(struct memory *m, void *owner)
 
 static void pass_begin(struct memory *m, bool whole, json_object *changed)
 {
-    struct pass *p = notes_need(calloc(1, sizeof *p));
+    struct pass *p = chela_need(calloc(1, sizeof *p));
     m->running = true;
     p->m = m;
     p->whole = whole;
@@ -363,7 +365,7 @@ static void pass_begin(struct memory *m, bool whole, json_object *changed)
     {
         (void)value;
         if (!whole)
-            add_root(p, notes_need(strdup(path)));
+            add_root(p, chela_need(strdup(path)));
     }
     m->in->host->local->work(m->in, scan, scanned, p);
 }
@@ -387,7 +389,7 @@ void index_refresh(struct memory *m, index_fn *fn, void *owner)
         m->again = true;
     }
     if (fn) {
-        struct waiter *w = notes_need(calloc(1, sizeof *w));
+        struct waiter *w = chela_need(calloc(1, sizeof *w));
         *w = (struct waiter){m->waiters, fn, owner};
         m->waiters = w;
     }
@@ -395,19 +397,21 @@ void index_refresh(struct memory *m, index_fn *fn, void *owner)
 
 /* ---- what an earlier run has indexed ---- */
 
-static void stamp_row(struct memory *m, void *owner, const struct chela_rows *r)
+static void stamp_row(struct chela_inst *in, void *owner, const struct chela_rows *r)
 {
+    struct memory *m = in->self;
     (void)owner;
     for (uint64_t i = 0; i + 1 < r->values.n; i += 2) {
         const struct chela_value *v = &r->values.v[i];
-        char *path = notes_need(strndup(v[0].s.s + 2, v[0].s.n > 2 ? (size_t)v[0].s.n - 2 : 0));
+        char *path = chela_need(strndup(v[0].s.s + 2, v[0].s.n > 2 ? (size_t)v[0].s.n - 2 : 0));
         chela_json_put_string(m->known, path, v[1].s.s, (size_t)v[1].s.n);
         free(path);
     }
 }
 
-static void loaded(struct memory *m, void *owner, const struct chela_done *d)
+static void loaded(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct memory *m = in->self;
     (void)owner;
     if (d->error != CHELA_OK) {
         char *line = NULL;
@@ -423,10 +427,8 @@ static void loaded(struct memory *m, void *owner, const struct chela_done *d)
 
 void index_load(struct memory *m)
 {
-    struct op *op = op_new(loaded, NULL);
-    op->rows = stamp_row;
     CHELA_ARGS(chela_key, k, m->in->host->local->new_call(m->in));
-    k.h.tag = (uint64_t)(uintptr_t)op;
+    k.h.tag = chela_op_new_rows(loaded, stamp_row, NULL);
     k.key = chela_s("f/");
     m->in->host->kv->list(m->in, &k);
 }

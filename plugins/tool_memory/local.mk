@@ -11,6 +11,6 @@ memory_sources = %D%/alike.c %D%/find.c %D%/index.c %D%/meaning.c %D%/meaning.h 
 pluginconf_DATA += %D%/tool_memory.conf
 
 plugin_tests += %D%/vectors_test
-%C%_vectors_test_SOURCES = %D%/vectors_test.c %D%/notes.c %D%/vectors.c
+%C%_vectors_test_SOURCES = %D%/vectors_test.c %D%/vectors.c
 %C%_vectors_test_CPPFLAGS = $(TESTKIT_CPPFLAGS)
 %C%_vectors_test_LDADD = $(TESTKIT_LIBS)

@@ -46,8 +46,9 @@ bool meaning_head(struct memory *m, struct chela_str value, bool signs, struct h
 
 /* ---- which model ---- */
 
-static void sign_row(struct memory *m, void *owner, const struct chela_rows *r)
+static void sign_row(struct chela_inst *in, void *owner, const struct chela_rows *r)
 {
+    struct memory *m = in->self;
     struct vectors *v = &m->meaning.table;
     (void)owner;
     for (uint64_t i = 0; i + 1 < r->values.n; i += 2) {
@@ -58,8 +59,8 @@ static void sign_row(struct memory *m, void *owner, const struct chela_rows *r)
             continue;
         if (!v->count)
             vectors_reset(v, h.numbers);
-        char *document = notes_need(strndup(row[0].s.s + 2, (size_t)row[0].s.n - 2));
-        uint64_t *bits = notes_need(malloc(sign_bytes(&h)));
+        char *document = chela_need(strndup(row[0].s.s + 2, (size_t)row[0].s.n - 2));
+        uint64_t *bits = chela_need(malloc(sign_bytes(&h)));
         const char *p = row[1].s.s + sizeof h;
         for (uint32_t k = 0; k < h.count; k++, p += PART_NAME + sign_bytes(&h)) {
             char name[PART_NAME];
@@ -73,8 +74,9 @@ static void sign_row(struct memory *m, void *owner, const struct chela_rows *r)
     }
 }
 
-static void signs_loaded(struct memory *m, void *owner, const struct chela_done *d)
+static void signs_loaded(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct memory *m = in->self;
     (void)owner;
     if (d->error != CHELA_OK)
         chela_log(m->in, CHELA_WARN, "the notes' vectors cannot be read");
@@ -83,8 +85,9 @@ static void signs_loaded(struct memory *m, void *owner, const struct chela_done 
     index_refresh(m, NULL, NULL);
 }
 
-static void model_told(struct memory *m, void *owner, const struct chela_done *d)
+static void model_told(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct memory *m = in->self;
     struct meaning *g = &m->meaning;
     json_object *o = NULL;
     (void)owner;
@@ -101,10 +104,8 @@ static void model_told(struct memory *m, void *owner, const struct chela_done *d
         g->next_ms = m->in->host->local->ticks_ms(m->in) + NONE_MS;
     if (!hash || g->loaded)
         return;
-    struct op *op = op_new(signs_loaded, NULL);
-    op->rows = sign_row;
     CHELA_ARGS(chela_key, k, m->in->host->local->new_call(m->in));
-    k.h.tag = (uint64_t)(uintptr_t)op;
+    k.h.tag = chela_op_new_rows(signs_loaded, sign_row, NULL);
     k.key = chela_s("s/");
     m->in->host->kv->list(m->in, &k);
 }
@@ -112,7 +113,7 @@ static void model_told(struct memory *m, void *owner, const struct chela_done *d
 static void ask_model(struct memory *m)
 {
     CHELA_ARGS(chela_embedding, e, m->in->host->local->new_call(m->in));
-    e.h.tag = (uint64_t)(uintptr_t)op_new(model_told, NULL);
+    e.h.tag = chela_op_new(model_told, NULL);
     m->in->host->chat->embed(m->in, &e);
 }
 
@@ -209,7 +210,7 @@ static void put_value(struct memory *m, const char *kind, const char *document, 
     if (asprintf(&key, "%s/%s", kind, document) < 0)
         abort();
     CHELA_ARGS(chela_key, k, m->in->host->local->new_call(m->in));
-    k.h.tag = (uint64_t)(uintptr_t)op_new(NULL, NULL);
+    k.h.tag = chela_op_new(NULL, NULL);
     k.key = chela_s(key);
     k.value = chela_sn(data, n);
     if (strlen(key) > 1000)
@@ -238,7 +239,7 @@ static void keep(struct embedding *e, size_t document, size_t first, size_t last
     struct head h = {e->hash, e->numbers, (uint32_t)(last - first < most ? last - first : most)};
     size_t sign = sign_bytes(&h), whole = sizeof h + h.count * (PART_NAME + vector),
            short_ = sizeof h + h.count * (PART_NAME + sign);
-    char *v = notes_need(calloc(1, whole)), *s = notes_need(calloc(1, short_));
+    char *v = chela_need(calloc(1, whole)), *s = chela_need(calloc(1, short_));
     char *a = v + sizeof h, *b = s + sizeof h;
     memcpy(v, &h, sizeof h);
     memcpy(s, &h, sizeof h);
@@ -280,8 +281,9 @@ static void embedding_end(struct embedding *e)
     free(e);
 }
 
-static void embedded(struct memory *m, void *owner, const struct chela_done *d)
+static void embedded(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct memory *m = in->self;
     struct slice *s = owner;
     struct embedding *e = s->e;
     json_object *list = NULL;
@@ -290,8 +292,8 @@ static void embedded(struct memory *m, void *owner, const struct chela_done *d)
     uint32_t n = (uint32_t)chela_json_length(chela_json_at(list, 0));
     if (!e->numbers && n && n <= NUMBERS_MOST) {
         e->numbers = n;
-        e->vectors = notes_need(calloc(e->count, sizeof(float) + n));
-        e->bits = notes_need(calloc(e->count, ((size_t)n + 63) / 64 * 8));
+        e->vectors = chela_need(calloc(e->count, sizeof(float) + n));
+        e->bits = chela_need(calloc(e->count, ((size_t)n + 63) / 64 * 8));
     }
     bool good = e->numbers && n == e->numbers && chela_json_length(list) == s->count;
     for (size_t i = 0; good && i < s->count; i++)
@@ -311,7 +313,7 @@ static void send_slice(struct embedding *e, size_t first)
 {
     struct chela_inst *in = e->m->in;
     struct chela_pair texts[TEXTS_MOST];
-    struct slice *s = notes_need(calloc(1, sizeof *s));
+    struct slice *s = chela_need(calloc(1, sizeof *s));
     size_t left = e->count - first;
     *s = (struct slice){e, first, left < TEXTS_MOST ? left : TEXTS_MOST};
     memset(texts, 0, sizeof texts);
@@ -319,7 +321,7 @@ static void send_slice(struct embedding *e, size_t first)
         texts[i].value = chela_s(e->items[first + i].part->text);
     e->left++;
     CHELA_ARGS(chela_embedding, a, in->host->local->new_call(in));
-    a.h.tag = (uint64_t)(uintptr_t)op_new(embedded, s);
+    a.h.tag = chela_op_new(embedded, s);
     a.texts.v = texts;
     a.texts.n = s->count;
     in->host->chat->embed(in, &a);
@@ -327,7 +329,7 @@ static void send_slice(struct embedding *e, size_t first)
 
 struct embedding *meaning_begin(struct memory *m, meaning_fn *fn, void *owner)
 {
-    struct embedding *e = notes_need(calloc(1, sizeof *e));
+    struct embedding *e = chela_need(calloc(1, sizeof *e));
     e->m = m;
     e->hash = m->meaning.hash;
     e->fn = fn;
@@ -338,11 +340,11 @@ struct embedding *meaning_begin(struct memory *m, meaning_fn *fn, void *owner)
 void meaning_add(struct embedding *e, const char *document, const struct note_parts *parts)
 {
     e->documents =
-        notes_need(realloc(e->documents, (e->document_count + 1) * sizeof *e->documents));
-    e->items = notes_need(realloc(e->items, (e->count + parts->n + 1) * sizeof *e->items));
+        chela_need(realloc(e->documents, (e->document_count + 1) * sizeof *e->documents));
+    e->items = chela_need(realloc(e->items, (e->count + parts->n + 1) * sizeof *e->items));
     for (size_t i = 0; i < parts->n; i++)
         e->items[e->count++] = (struct item){e->document_count, &parts->v[i]};
-    e->documents[e->document_count++] = notes_need(strdup(document));
+    e->documents[e->document_count++] = chela_need(strdup(document));
 }
 
 void meaning_send(struct embedding *e)

@@ -7,6 +7,7 @@
 
 #include "notes.h"
 #include "support/json.h"
+#include "support/op.h"
 #include "vectors.h"
 
 struct memory;
@@ -14,13 +15,6 @@ struct hit {
     char *path, *part, *text;
     double rank, likeness; /* by words, by meaning; 0: not found so */
     double score;
-};
-
-/* A call of ours to the host, found again by its tag. */
-struct op {
-    void (*rows)(struct memory *m, void *owner, const struct chela_rows *r);
-    void (*done)(struct memory *m, void *owner, const struct chela_done *d);
-    void *owner;
 };
 
 struct memory {
@@ -44,8 +38,6 @@ struct memory {
         struct vectors table;
     } meaning;
 };
-
-struct op *op_new(void (*done)(struct memory *, void *, const struct chela_done *), void *owner);
 
 /* index.c */
 typedef void index_fn(struct memory *m, void *owner);

@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/text.h"
+#include "support/zone.h"
+
 enum {
     DEPTH_MOST = 8,
     FILES_MOST = 200000,
@@ -18,21 +21,6 @@ enum {
     PART_BYTES = 1200,
     PART_MOST = 2400
 };
-
-void *notes_need(void *pointer)
-{
-    if (!pointer)
-        abort();
-    return pointer;
-}
-
-static int64_t days_of(int64_t y, int64_t m, int64_t d)
-{
-    y -= m <= 2;
-    int64_t era = y / 400, yoe = y - era * 400,
-            doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
-}
 
 uint64_t notes_date(const char *path)
 {
@@ -42,7 +30,7 @@ uint64_t notes_date(const char *path)
     if (sscanf(name, "%4d-%2d-%2d%n", &y, &m, &d, &n) != 3 || n != 10 || y < 1970 || m < 1 ||
         m > 12 || d < 1 || d > 31)
         return 0;
-    return (uint64_t)days_of(y, m, d) * 86400000u;
+    return (uint64_t)chela_zone_days(y, (unsigned)m, (unsigned)d) * 86400000u;
 }
 
 static bool is_note(const char *name)
@@ -64,11 +52,11 @@ static void add(struct note_list *l, const char *path, const struct stat *st)
         return;
     if (l->n == l->room) {
         l->room = l->room ? l->room * 2 : 64;
-        l->v = notes_need(realloc(l->v, l->room * sizeof *l->v));
+        l->v = chela_need(realloc(l->v, l->room * sizeof *l->v));
     }
     uint64_t date = notes_date(path);
     struct note *f = &l->v[l->n++];
-    f->path = notes_need(strdup(path));
+    f->path = chela_need(strdup(path));
     f->stamp = stamp_of(st);
     f->dated = date != 0;
     f->time_ms = date ? date : (uint64_t)st->st_mtim.tv_sec * 1000u;
@@ -85,8 +73,8 @@ static void watch(struct note_list *l, const char *path)
         l->unwatched = true;
         return;
     }
-    l->folders = notes_need(realloc(l->folders, (l->folder_count + 1) * sizeof *l->folders));
-    l->folders[l->folder_count++] = (struct note_folder){number, notes_need(strdup(path))};
+    l->folders = chela_need(realloc(l->folders, (l->folder_count + 1) * sizeof *l->folders));
+    l->folders[l->folder_count++] = (struct note_folder){number, chela_need(strdup(path))};
 }
 
 static void scan(struct note_list *l, const char *path, unsigned depth)
@@ -149,7 +137,7 @@ static char *read_whole(const char *path)
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         size_t want = st.st_size > FILE_MOST ? FILE_MOST : (size_t)st.st_size, n = 0;
         ssize_t got;
-        text = notes_need(malloc(want + 1));
+        text = chela_need(malloc(want + 1));
         while (n < want && (got = read(fd, text + n, want - n)) > 0)
             n += (size_t)got;
         text[n] = '\0';
@@ -170,10 +158,10 @@ static void put_part(struct note_parts *p, const char *text, size_t n, size_t fi
         n--;
     if (!n)
         return;
-    p->v = notes_need(realloc(p->v, (p->n + 1) * sizeof *p->v));
+    p->v = chela_need(realloc(p->v, (p->n + 1) * sizeof *p->v));
     struct note_part *part = &p->v[p->n++];
     snprintf(part->name, sizeof part->name, "%zu-%zu", first, last);
-    part->text = notes_need(strndup(text, n));
+    part->text = chela_need(strndup(text, n));
 }
 
 struct note_parts notes_parts(const char *path)
@@ -224,7 +212,7 @@ char *notes_text(const char *path, int64_t from, int64_t lines, size_t most)
     if (n > most)
         for (n = most; n && ((unsigned char)p[n] & 0xc0) == 0x80;)
             n--;
-    char *part = notes_need(strndup(p, n));
+    char *part = chela_need(strndup(p, n));
     free(text);
     return part;
 }

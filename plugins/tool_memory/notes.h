@@ -39,7 +39,6 @@ struct note_parts {
     size_t n;
 };
 
-void *notes_need(void *pointer);
 /* Adds a file, or all *.md and *.txt below a folder (links are not followed). */
 void notes_scan(struct note_list *l, const char *path);
 void notes_free(struct note_list *l);

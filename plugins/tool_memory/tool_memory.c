@@ -63,29 +63,6 @@ static const struct chela_pair tools[] = {
          "false,\"riskLevel\":\"medium\"}}")},
 };
 
-struct op *op_new(void (*done)(struct memory *, void *, const struct chela_done *), void *owner)
-{
-    struct op *op = notes_need(calloc(1, sizeof *op));
-    op->done = done;
-    op->owner = owner;
-    return op;
-}
-
-static void rows(struct chela_inst *in, const struct chela_rows *r)
-{
-    struct op *op = (struct op *)(uintptr_t)r->h.tag;
-    if (op->rows)
-        op->rows(in->self, op->owner, r);
-}
-
-static void done(struct chela_inst *in, const struct chela_done *d)
-{
-    struct op *op = (struct op *)(uintptr_t)d->h.tag;
-    if (op->done)
-        op->done(in->self, op->owner, d);
-    free(op);
-}
-
 /* ---- what is asked for ---- */
 
 struct asked {
@@ -139,7 +116,7 @@ static void found(struct memory *m, void *owner, struct hit *hits, size_t n, con
     struct asked *a = owner;
     char *text = NULL;
     size_t length;
-    FILE *out = notes_need(open_memstream(&text, &length));
+    FILE *out = chela_need(open_memstream(&text, &length));
     if (a->json)
         put_json(out, a, hits, n);
     else if (a->any && n)
@@ -183,10 +160,10 @@ static void search(struct memory *m, struct asked *a)
 
 static struct asked *ask(uint64_t call, const char *workspace, const char *query, size_t limit)
 {
-    struct asked *a = notes_need(calloc(1, sizeof *a));
+    struct asked *a = chela_need(calloc(1, sizeof *a));
     a->call = call;
-    a->workspace = notes_need(strdup(workspace));
-    a->query = notes_need(strdup(query));
+    a->workspace = chela_need(strdup(workspace));
+    a->query = chela_need(strdup(query));
     a->limit = limit ? limit : 8;
     return a;
 }
@@ -197,7 +174,7 @@ static void get(struct chela_inst *in, const struct chela_tool_run *r, json_obje
 {
     struct memory *m = in->self;
     const char *name = chela_json_string(o, "path", NULL);
-    char *path = name && *name == '/' ? notes_need(strdup(name))
+    char *path = name && *name == '/' ? chela_need(strdup(name))
                                       : index_path(r->workspace.s, name ? name : "");
     char *text = chela_json_has(m->known, path) && index_visible(m, path, r->workspace.s)
                      ? notes_text(path, chela_json_int(o, "from", 1), chela_json_int(o, "lines", 0),
@@ -350,7 +327,7 @@ static void method(struct chela_inst *in, const struct chela_method *q)
 
 static int32_t open_it(struct chela_inst *in)
 {
-    struct memory *m = notes_need(calloc(1, sizeof *m));
+    struct memory *m = chela_need(calloc(1, sizeof *m));
     m->in = in;
     m->known = chela_json_new_object();
     m->workspaces = chela_json_new_array();
@@ -369,8 +346,9 @@ static void close_it(struct chela_inst *in)
     free(m);
 }
 
-static void agents_came(struct memory *m, void *owner, const struct chela_done *d)
+static void agents_came(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct memory *m = in->self;
     json_object *o = NULL;
     (void)owner;
     chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &o, NULL);
@@ -393,10 +371,7 @@ static void start(struct chela_inst *in, const struct chela_arg *a)
     chela_publish_list(in, CHELA_PROMPTS, 1, sections, chela_option_number(in, "auto") ? 2 : 1);
     chela_publish_list(in, CHELA_METHODS, 1, methods, 2);
     chela_end(in, a->h.call, CHELA_OK, "");
-    CHELA_ARGS(chela_invoke, q, in->host->local->new_call(in));
-    q.h.tag = (uint64_t)(uintptr_t)op_new(agents_came, NULL);
-    q.name = chela_s("agents.list");
-    in->host->chat->invoke(in, &q);
+    chela_ask_gateway(in, 0, "agents.list", chela_json_new_object(), agents_came, NULL);
 }
 
 static const struct chela_tool tool = {
@@ -410,8 +385,8 @@ static const struct chela_iface memory = {
     .open = open_it,
     .close = close_it,
     .start = start,
-    .rows = rows,
-    .done = done,
+    .rows = chela_op_rows,
+    .done = chela_op_done,
     .tool = &tool,
     .service = &service,
 };

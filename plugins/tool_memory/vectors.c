@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "notes.h"
+#include "support/text.h"
 
 void vectors_reset(struct vectors *v, uint32_t numbers)
 {
@@ -78,9 +78,9 @@ static uint32_t add_document(struct vectors *v, const char *document)
         return n;
     if (v->document_count == v->document_room) {
         v->document_room = v->document_room ? v->document_room * 2 : 64;
-        v->documents = notes_need(realloc(v->documents, v->document_room * sizeof *v->documents));
+        v->documents = chela_need(realloc(v->documents, v->document_room * sizeof *v->documents));
     }
-    v->documents[v->document_count] = notes_need(strdup(document));
+    v->documents[v->document_count] = chela_need(strdup(document));
     chela_json_put_int(v->at, document, (int64_t)v->document_count);
     return (uint32_t)v->document_count++;
 }
@@ -89,8 +89,8 @@ void vectors_add(struct vectors *v, const char *document, const char *part, cons
 {
     if (v->count == v->room) {
         v->room = v->room ? v->room * 2 : 64;
-        v->parts = notes_need(realloc(v->parts, v->room * sizeof *v->parts));
-        v->bits = notes_need(realloc(v->bits, v->room * v->words * sizeof *v->bits));
+        v->parts = chela_need(realloc(v->parts, v->room * sizeof *v->parts));
+        v->bits = chela_need(realloc(v->bits, v->room * v->words * sizeof *v->bits));
     }
     struct vector_part *p = &v->parts[v->count];
     memset(p, 0, sizeof *p);

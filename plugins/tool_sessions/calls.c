@@ -21,11 +21,11 @@ struct asked {
 
 static struct asked *asked_new(const struct chela_tool_run *r, int kind)
 {
-    struct asked *q = need(calloc(1, sizeof *q));
+    struct asked *q = chela_need(calloc(1, sizeof *q));
     q->call = r->h.call;
     q->kind = kind;
-    q->agent = text_of(r->agent);
-    q->session = text_of(r->session);
+    q->agent = chela_copy(r->agent);
+    q->session = chela_copy(r->session);
     return q;
 }
 
@@ -59,16 +59,10 @@ static void put_when(FILE *out, int64_t ms)
     fputs(text, out);
 }
 
-static const char *member(json_object *o, const char *key)
-{
-    const char *s = chela_json_string(o, key, NULL);
-    return s ? s : "";
-}
-
 static void put_session(FILE *out, json_object *s)
 {
-    const char *label = member(s, "label"), *channel = member(s, "channel");
-    fprintf(out, "%s", member(s, "key"));
+    const char *label = chela_member(s, "label"), *channel = chela_member(s, "channel");
+    fprintf(out, "%s", chela_member(s, "key"));
     if (*label)
         fprintf(out, " \"%s\"", label);
     if (*channel)
@@ -86,10 +80,11 @@ static void put_list(struct sessions *s, const struct asked *q, FILE *out, json_
     r.agent = chela_s(q->agent);
     for (size_t i = 0; i < chela_json_length(list); i++) {
         json_object *o = chela_json_at(list, i);
-        if (hidden(s, &r, member(o, "key")))
+        if (hidden(s, &r, chela_member(o, "key")))
             continue;
         put_session(out, o);
-        fputs(strcmp(member(o, "key"), q->session) == 0 ? " (this conversation)\n" : "\n", out);
+        fputs(strcmp(chela_member(o, "key"), q->session) == 0 ? " (this conversation)\n" : "\n",
+              out);
     }
 }
 
@@ -104,17 +99,17 @@ static void put_history(const struct asked *q, FILE *out, json_object *payload)
     json_object *list = chela_json_array(payload, "messages");
     for (size_t i = 0; i < chela_json_length(list); i++) {
         json_object *m = chela_json_at(list, i), *parts = chela_json_get(m, "content");
-        const char *role = member(m, "role"), *text = chela_json_as_string(parts, NULL);
+        const char *role = chela_member(m, "role"), *text = chela_json_as_string(parts, NULL);
         if (strcmp(role, "toolResult") == 0 && !q->tools)
             continue;
         if (text)
             put_text(out, role, text);
         for (size_t k = 0; !text && k < chela_json_length(parts); k++) {
             json_object *part = chela_json_at(parts, k);
-            if (strcmp(member(part, "type"), "text") == 0)
-                put_text(out, role, member(part, "text"));
-            else if (q->tools && strcmp(member(part, "type"), "toolCall") == 0)
-                fprintf(out, "%s calls %s %s\n", role, member(part, "name"),
+            if (strcmp(chela_member(part, "type"), "text") == 0)
+                put_text(out, role, chela_member(part, "text"));
+            else if (q->tools && strcmp(chela_member(part, "type"), "toolCall") == 0)
+                fprintf(out, "%s calls %s %s\n", role, chela_member(part, "name"),
                         chela_json_text(chela_json_object(part, "arguments"), NULL));
         }
     }
@@ -131,32 +126,17 @@ static void put_status(struct sessions *s, FILE *out, json_object *payload)
         return;
     }
     put_session(out, o);
-    if (*member(o, "model"))
-        fprintf(out, "\nModel: %s/%s", member(o, "modelProvider"), member(o, "model"));
+    if (*chela_member(o, "model"))
+        fprintf(out, "\nModel: %s/%s", chela_member(o, "modelProvider"), chela_member(o, "model"));
     int64_t total = chela_json_int(o, "totalTokens", 0);
     if (total)
         fprintf(out, "\nTokens: %lld", (long long)total);
 }
 
-char *answer_text(json_object *result)
-{
-    json_object *list = chela_json_array(chela_json_object(result, "result"), "payloads");
-    char *text = NULL;
-    size_t n;
-    FILE *out = need(open_memstream(&text, &n));
-    for (size_t i = 0; i < chela_json_length(list); i++)
-        fprintf(out, "%s%s", i ? "\n\n" : "", member(chela_json_at(list, i), "text"));
-    fclose(out);
-    if (n)
-        return text;
-    free(text);
-    return NULL;
-}
-
 static void put_answer(FILE *out, json_object *payload)
 {
-    const char *status = member(payload, "status");
-    char *text = answer_text(payload);
+    const char *status = chela_member(payload, "status");
+    char *text = chela_answer_text(payload);
     if (text)
         fputs(text, out);
     else if (strcmp(status, "ok") == 0)
@@ -164,17 +144,18 @@ static void put_answer(FILE *out, json_object *payload)
     if (strcmp(status, "timeout") == 0)
         fputs("No answer yet; it goes on by itself. Look with sessions_history.", out);
     else if (strcmp(status, "ok") != 0)
-        fprintf(out, "%s[%s: %s]", text ? "\n" : "", status, member(payload, "error"));
+        fprintf(out, "%s[%s: %s]", text ? "\n" : "", status, chela_member(payload, "error"));
     free(text);
 }
 
-static void answered(struct sessions *s, void *owner, const struct chela_done *d)
+static void answered(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct sessions *s = in->self;
     struct asked *q = owner;
-    json_object *payload = object_of(d->text);
+    json_object *payload = chela_object_of(d->text);
     char *text = NULL;
     size_t n;
-    FILE *out = need(open_memstream(&text, &n));
+    FILE *out = chela_need(open_memstream(&text, &n));
     if (d->error != CHELA_OK)
         fprintf(out, "%.*s", (int)d->text.n, d->text.n ? d->text.s : "it failed");
     else if (q->kind == LIST)
@@ -189,7 +170,7 @@ static void answered(struct sessions *s, void *owner, const struct chela_done *d
         fputs("Stored; it is on its way.", out);
     fclose(out);
     bool failed = d->error != CHELA_OK ||
-                  (q->kind == SEND && strcmp(member(payload, "status"), "error") == 0);
+                  (q->kind == SEND && strcmp(chela_member(payload, "status"), "error") == 0);
     if (d->error == CHELA_E_CANCELLED)
         chela_end(s->in, q->call, CHELA_E_CANCELLED, text);
     else
@@ -201,11 +182,12 @@ static void answered(struct sessions *s, void *owner, const struct chela_done *d
 
 /* ---- sessions_send ---- */
 
-static void send_stored(struct sessions *s, void *owner, const struct chela_done *d)
+static void send_stored(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct sessions *s = in->self;
     struct asked *q = owner;
     if (d->error != CHELA_OK) {
-        answered(s, q, d);
+        answered(in, q, d);
         return;
     }
     if (q->timeout_ms == 0) {
@@ -216,7 +198,7 @@ static void send_stored(struct sessions *s, void *owner, const struct chela_done
     json_object *params = chela_json_new_object();
     chela_json_put_text(params, "runId", q->run);
     chela_json_put_int(params, "timeoutMs", (int64_t)q->timeout_ms);
-    ask_gateway(s, q->call, "agent.wait", params, answered, q);
+    chela_ask_gateway(s->in, q->call, "agent.wait", params, answered, q);
 }
 
 /* The asking conversation's channel and sender count in the other one, too: whoever may not use a
@@ -224,13 +206,14 @@ static void send_stored(struct sessions *s, void *owner, const struct chela_done
 static json_object *send_extra(const struct chela_tool_run *r, const char *run)
 {
     json_object *extra = chela_json_new_object(),
-                *request = chela_json_put_object(extra, "request"), *source = object_of(r->source);
+                *request = chela_json_put_object(extra, "request"),
+                *source = chela_object_of(r->source);
     chela_json_put_text(request, "runId", run);
     chela_json_put_text(request, "queueMode", "followup"); /* a turn, and an answer, of its own */
     chela_json_put_bool(request, "suppressCommandInterpretation", true);
     json_object *origin = chela_json_put_object(request, "onBehalfOf");
-    chela_json_put_text(origin, "channel", member(source, "channel"));
-    chela_json_put_text(origin, "sender", member(source, "sender"));
+    chela_json_put_text(origin, "channel", chela_member(source, "channel"));
+    chela_json_put_text(origin, "sender", chela_member(source, "sender"));
     json_object_put(source);
     return extra;
 }
@@ -249,15 +232,15 @@ static void send(struct sessions *s, struct asked *q, const struct chela_tool_ru
     }
     int64_t ms = chela_option_number(s->in, "send_timeout");
     q->timeout_ms = (uint64_t)chela_json_int(a, "timeoutSeconds", ms / 1000) * 1000;
-    q->run = format("hop%u-%.*s-%llx", hops, 60, r->call_id.s,
-                    (unsigned long long)s->in->host->local->now_ms(s->in));
-    const char *key = member(a, "sessionKey");
-    char *from = format("from:%s", q->session), *agent = agent_of_key(key);
-    char *text = format("[From your conversation %s, not from the person]\n\n%s", q->session,
-                        member(a, "message"));
+    q->run = chela_format("hop%u-%.*s-%llx", hops, 60, r->call_id.s,
+                          (unsigned long long)s->in->host->local->now_ms(s->in));
+    const char *key = chela_member(a, "sessionKey");
+    char *from = chela_format("from:%s", q->session), *agent = agent_of_key(key);
+    char *text = chela_format("[From your conversation %s, not from the person]\n\n%s", q->session,
+                              chela_member(a, "message"));
     json_object *extra = send_extra(r, q->run);
     CHELA_ARGS(chela_submit, m, s->in->host->local->new_call(s->in));
-    m.h.tag = op_new(send_stored, q);
+    m.h.tag = chela_op_new(send_stored, q);
     m.h.flags = CHELA_OWNER;
     m.kind = chela_s("message");
     m.event = chela_s(q->run);
@@ -283,7 +266,7 @@ static void message(struct sessions *s, struct asked *q, const struct chela_tool
                                             {"target", "chat", "to"},
                                             {"accountId", "account", "accountId"},
                                             {"threadId", "thread", "threadId"}};
-    json_object *source = object_of(r->source), *o = chela_json_new_object();
+    json_object *source = chela_object_of(r->source), *o = chela_json_new_object();
     bool here = !chela_json_has(a, "target") && !chela_json_has(a, "channel");
     for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
         const char *value = chela_json_string(a, copied[i][0], NULL);
@@ -292,14 +275,14 @@ static void message(struct sessions *s, struct asked *q, const struct chela_tool
         if (value && *value)
             chela_json_put_text(o, copied[i][2], value);
     }
-    char *key = format("%.*s-%s-%llx", 60, r->run.s, r->call_id.s,
-                       (unsigned long long)s->in->host->local->now_ms(s->in));
-    chela_json_put_text(o, "message", member(a, "message"));
+    char *key = chela_format("%.*s-%s-%llx", 60, r->run.s, r->call_id.s,
+                             (unsigned long long)s->in->host->local->now_ms(s->in));
+    chela_json_put_text(o, "message", chela_member(a, "message"));
     chela_json_put_text(o, "sessionKey", q->session);
     chela_json_put_text(o, "idempotencyKey", key);
     if (!chela_json_has(o, "to"))
         chela_json_put_text(o, "to", "");
-    ask_gateway(s, q->call, "send", o, answered, q);
+    chela_ask_gateway(s->in, q->call, "send", o, answered, q);
     json_object_put(source);
     free(key);
 }
@@ -319,18 +302,18 @@ void calls_run(struct sessions *s, int kind, const struct chela_tool_run *r, jso
         if (!chela_str_is(chela_option_text(s->in, "visibility"), "all"))
             chela_json_put_text(o, "agentId", q->agent);
         if (chela_json_has(a, "search"))
-            chela_json_put_text(o, "search", member(a, "search"));
+            chela_json_put_text(o, "search", chela_member(a, "search"));
         chela_json_put_int(o, "limit", limit > most ? most : limit);
-        ask_gateway(s, q->call, "sessions.list", o, answered, q);
+        chela_ask_gateway(s->in, q->call, "sessions.list", o, answered, q);
         return;
     case HISTORY:
         chela_json_put_text(o, "sessionKey", key);
         chela_json_put_int(o, "limit", limit > most ? most : limit);
-        ask_gateway(s, q->call, "chat.history", o, answered, q);
+        chela_ask_gateway(s->in, q->call, "chat.history", o, answered, q);
         return;
     case STATUS:
         chela_json_put_text(o, "key", key ? key : q->session);
-        ask_gateway(s, q->call, "sessions.describe", o, answered, q);
+        chela_ask_gateway(s->in, q->call, "sessions.describe", o, answered, q);
         return;
     case SEND: send(s, q, r, a); break;
     default: message(s, q, r, a); break;

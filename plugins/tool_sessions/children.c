@@ -35,8 +35,8 @@ bool child_running(const struct child *c)
 
 struct child *child_add(struct sessions *s, const char *session, json_object *o)
 {
-    struct child *c = need(calloc(1, sizeof *c)), **end = &s->children;
-    c->session = need(strdup(session));
+    struct child *c = chela_need(calloc(1, sizeof *c)), **end = &s->children;
+    c->session = chela_need(strdup(session));
     c->o = o;
     while (*end) /* the oldest first */
         end = &(*end)->next;
@@ -60,17 +60,10 @@ void children_free(struct sessions *s)
     }
 }
 
-void child_put(struct sessions *s, struct child *c, op_fn *fn, void *owner)
+void child_put(struct sessions *s, struct child *c, chela_op_fn *fn, void *owner)
 {
-    char *key = format("child/%s", c->session);
-    size_t n;
-    CHELA_ARGS(chela_key, k, s->in->host->local->new_call(s->in));
-    k.h.flags = CHELA_DURABLE;
-    k.h.tag = op_new(fn, owner);
-    k.key = chela_s(key);
-    const char *text = chela_json_text(c->o, &n);
-    k.value = chela_sn(text, n);
-    s->in->host->kv->put(s->in, &k);
+    char *key = chela_format("child/%s", c->session);
+    chela_keep(s->in, key, c->o, fn, owner);
     free(key);
 }
 
@@ -86,7 +79,7 @@ static void prune(struct sessions *s)
             at = &c->next;
             continue;
         }
-        char *key = format("child/%s", c->session);
+        char *key = chela_format("child/%s", c->session);
         CHELA_ARGS(chela_key, k, s->in->host->local->new_call(s->in));
         k.key = chela_s(key);
         s->in->host->kv->del(s->in, &k);
@@ -111,8 +104,9 @@ static void delivery_free(struct delivery *v)
     free(v);
 }
 
-static void delivered(struct sessions *s, void *owner, const struct chela_done *d)
+static void delivered(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct sessions *s = in->self;
     struct delivery *v = owner;
     struct child *c = child_find(s, v->session);
     bool stored = d->error == CHELA_OK || d->error == CHELA_E_CONFLICT;
@@ -124,7 +118,7 @@ static void delivered(struct sessions *s, void *owner, const struct chela_done *
         prune(s);
     }
     if (v->call) {
-        char *error = text_of(d->text);
+        char *error = chela_copy(d->text);
         chela_end(s->in, v->call, stored ? CHELA_OK : CHELA_E_BUSY, stored ? v->session : error);
         free(error);
     }
@@ -134,7 +128,7 @@ static void delivered(struct sessions *s, void *owner, const struct chela_done *
 static void deliver(struct sessions *s, struct child *c, const char *run, const char *status,
                     const char *text, uint64_t call)
 {
-    struct delivery *v = need(calloc(1, sizeof *v));
+    struct delivery *v = chela_need(calloc(1, sizeof *v));
     const char *parent = child_text(c, "parent"), *label = child_text(c, "label");
     json_object *extra = chela_json_new_object(),
                 *request = chela_json_put_object(extra, "request"),
@@ -142,19 +136,19 @@ static void deliver(struct sessions *s, struct child *c, const char *run, const 
     size_t n = strlen(text), cut = n > RESULT_BYTES ? RESULT_BYTES : n;
     while (cut < n && cut && ((unsigned char)text[cut] & 0xc0) == 0x80)
         cut--;
-    char *said = format("[Result of the sub-agent %s%s%s(%s): %s. It comes from your own "
-                        "sub-agent, not from the person.]\n\n%.*s%s",
-                        *label ? "\"" : "", label, *label ? "\" " : "", c->session, status,
-                        (int)cut, text, cut < n ? "\n[... cut]" : "");
-    char *to = format("to:%s", parent), *event = format("result:%s", run);
+    char *said = chela_format("[Result of the sub-agent %s%s%s(%s): %s. It comes from your own "
+                              "sub-agent, not from the person.]\n\n%.*s%s",
+                              *label ? "\"" : "", label, *label ? "\" " : "", c->session, status,
+                              (int)cut, text, cut < n ? "\n[... cut]" : "");
+    char *to = chela_format("to:%s", parent), *event = chela_format("result:%s", run);
     v->call = call;
-    v->session = need(strdup(c->session));
-    v->status = need(strdup(status));
+    v->session = chela_need(strdup(c->session));
+    v->status = chela_need(strdup(status));
     chela_json_put_text(extra, "agent", child_text(c, "parentAgent"));
     chela_json_put_bool(request, "suppressCommandInterpretation", true);
     chela_json_put(request, "onBehalfOf", json_object_get(origin));
     CHELA_ARGS(chela_submit, m, s->in->host->local->new_call(s->in));
-    m.h.tag = op_new(delivered, v);
+    m.h.tag = chela_op_new(delivered, v);
     m.h.flags = CHELA_OWNER;
     m.kind = chela_s("message");
     m.event = chela_s(event);
@@ -174,11 +168,12 @@ static void deliver(struct sessions *s, struct child *c, const char *run, const 
 
 /* What a run that ended without anything for the outbox leaves: a silent one, one that was stopped,
  * one whose end this process has not seen. */
-static void history_came(struct sessions *s, void *owner, const struct chela_done *d)
+static void history_came(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct sessions *s = in->self;
     char *session = owner;
     struct child *c = child_find(s, session);
-    json_object *payload = object_of(d->text), *list = chela_json_array(payload, "messages");
+    json_object *payload = chela_object_of(d->text), *list = chela_json_array(payload, "messages");
     const char *text = NULL;
     for (size_t i = chela_json_length(list); i-- > 0 && !text;) {
         json_object *m = chela_json_at(list, i), *parts = chela_json_get(m, "content");
@@ -194,13 +189,14 @@ static void history_came(struct sessions *s, void *owner, const struct chela_don
     free(session);
 }
 
-static void run_ended(struct sessions *s, void *owner, const struct chela_done *d)
+static void run_ended(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct sessions *s = in->self;
     char *session = owner;
     struct child *c = child_find(s, session);
-    json_object *o = object_of(d->text);
+    json_object *o = chela_object_of(d->text);
     const char *status = chela_json_string(o, "status", NULL);
-    char *text = answer_text(o);
+    char *text = chela_answer_text(o);
     if (!c || !child_running(c) || d->error != CHELA_OK || !status) {
         /* known already; or the gateway ends, and the next start asks again */
     } else if (strcmp(status, "aborted") == 0) {
@@ -210,7 +206,8 @@ static void run_ended(struct sessions *s, void *owner, const struct chela_done *
         json_object *params = chela_json_new_object();
         chela_json_put_text(params, "sessionKey", c->session);
         chela_json_put_int(params, "limit", 5);
-        ask_gateway(s, 0, "chat.history", params, history_came, need(strdup(session)));
+        chela_ask_gateway(s->in, 0, "chat.history", params, history_came,
+                          chela_need(strdup(session)));
     } else if (strcmp(status, "error") == 0 && !chela_json_has(o, "result")) {
         deliver(s, c, child_text(c, "run"), "failed", "It failed before it had a result.", 0);
     } /* else its answer, or what is said of its failure, brings it */
@@ -223,12 +220,13 @@ static void run_ended(struct sessions *s, void *owner, const struct chela_done *
 
 struct beginning {
     char *session;
-    op_fn *fn;
+    chela_op_fn *fn;
     void *owner;
 };
 
-static void task_stored(struct sessions *s, void *owner, const struct chela_done *d)
+static void task_stored(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct sessions *s = in->self;
     struct beginning *b = owner;
     struct child *c = child_find(s, b->session);
     struct chela_done ok = *d;
@@ -239,26 +237,27 @@ static void task_stored(struct sessions *s, void *owner, const struct chela_done
         json_object *params = chela_json_new_object();
         chela_json_put_text(params, "runId", child_text(c, "run"));
         chela_json_put_int(params, "timeoutMs", 0); /* no bound: the run has its own */
-        ask_gateway(s, 0, "agent.wait", params, run_ended, need(strdup(c->session)));
+        chela_ask_gateway(s->in, 0, "agent.wait", params, run_ended,
+                          chela_need(strdup(c->session)));
     }
     if (b->fn)
-        b->fn(s, b->owner, &ok);
+        b->fn(s->in, b->owner, &ok);
     free(b->session);
     free(b);
 }
 
-void child_start(struct sessions *s, struct child *c, op_fn *fn, void *owner)
+void child_start(struct sessions *s, struct child *c, chela_op_fn *fn, void *owner)
 {
-    struct beginning *b = need(calloc(1, sizeof *b));
+    struct beginning *b = chela_need(calloc(1, sizeof *b));
     json_object *extra = chela_json_new_object();
-    char *chat = format("sub:%s", c->session);
-    b->session = need(strdup(c->session));
+    char *chat = chela_format("sub:%s", c->session);
+    b->session = chela_need(strdup(c->session));
     b->fn = fn;
     b->owner = owner;
     chela_json_put_text(extra, "agent", child_text(c, "agent"));
     chela_json_put(extra, "request", json_object_get(chela_json_object(c->o, "request")));
     CHELA_ARGS(chela_submit, m, s->in->host->local->new_call(s->in));
-    m.h.tag = op_new(task_stored, b);
+    m.h.tag = chela_op_new(task_stored, b);
     m.h.flags = CHELA_OWNER;
     m.kind = chela_s("message");
     m.event = chela_s(child_text(c, "run"));
@@ -276,61 +275,33 @@ void child_start(struct sessions *s, struct child *c, op_fn *fn, void *owner)
 
 /* ---- what the host hands over ---- */
 
-static void forwarded(struct sessions *s, void *owner, const struct chela_done *d)
-{
-    uint64_t *call = owner;
-    char *error = text_of(d->text);
-    /* a channel that is not there any more won't be there at the next try */
-    bool final = d->error == CHELA_OK || d->error == CHELA_E_ARGS;
-    chela_end(s->in, *call, final ? CHELA_OK : CHELA_E_BUSY, final ? "" : error);
-    free(error);
-    free(call);
-}
-
 /* To the chat that the sub-agent's work began in: what the parent says to its result, and what is
  * asked or shown while it works. */
 static void forward(struct sessions *s, const struct child *c, const struct chela_send *m,
-                    const char *run)
+                    const char *text)
 {
     static const char *const names[][2] = {
         {"channel", "channel"}, {"chat", "to"}, {"account", "accountId"}, {"thread", "threadId"}};
-    json_object *origin = chela_json_object(c->o, "origin"), *o = chela_json_new_object();
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *value = chela_json_string(origin, names[i][0], NULL);
-        if (value && (*value || i < 2))
-            chela_json_put_text(o, names[i][1], value);
-    }
-    json_object *buttons = m->buttons.n ? chela_json_put_array(o, "buttons") : NULL;
-    for (uint64_t i = 0; i < m->buttons.n; i++) {
-        json_object *b = chela_json_push_object(buttons);
-        chela_json_put_string(b, "label", m->buttons.v[i].name.s, (size_t)m->buttons.v[i].name.n);
-        chela_json_put_string(b, "value", m->buttons.v[i].value.s, (size_t)m->buttons.v[i].value.n);
-    }
-    /* what is no reply is said once, and its key counts anew in each process */
-    uint64_t when = run ? 0 : s->in->host->local->now_ms(s->in);
-    char *key = format("fwd-%.*s-%llx", (int)m->key.n, m->key.s, (unsigned long long)when);
-    chela_json_put_string(o, "message", m->text.s, (size_t)m->text.n);
-    chela_json_put_text(o, "sessionKey", child_text(c, "parent"));
-    chela_json_put_text(o, "idempotencyKey", key);
-    uint64_t *call = need(malloc(sizeof *call));
-    *call = m->h.call;
-    ask_gateway(s, m->h.call, "send", o, forwarded, call);
-    free(key);
+    json_object *origin = chela_json_object(c->o, "origin"), *to = chela_json_new_object();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        chela_json_put_text(to, names[i][1], chela_member(origin, names[i][0]));
+    chela_send_on(s->in, m, to, text, child_text(c, "parent"));
+    json_object_put(to);
 }
 
 void children_answer(struct sessions *s, const struct chela_send *m)
 {
-    json_object *extra = object_of(m->extra);
+    json_object *extra = chela_object_of(m->extra);
     const char *session = chela_json_string(extra, "session", NULL),
                *run = chela_json_string(extra, "run", NULL),
                *status = chela_json_string(extra, "status", NULL);
     struct child *own = session ? child_find(s, session) : NULL,
                  *about = m->thread.n ? child_find(s, m->thread.s) : NULL;
-    char *text = text_of(m->text);
+    char *text = chela_copy(m->text);
     if (own && run)
         deliver(s, own, run, status ? "failed" : "ok", text, m->h.call);
     else if (about)
-        forward(s, about, m, run);
+        forward(s, about, m, text);
     else /* an answer to sessions_send: who asked has it by waiting */
         chela_end(s->in, m->h.call, CHELA_OK, "");
     free(text);
@@ -339,14 +310,15 @@ void children_answer(struct sessions *s, const struct chela_send *m)
 
 /* ---- start ---- */
 
-static void row(struct sessions *s, void *owner, const struct chela_rows *r)
+static void row(struct chela_inst *in, void *owner, const struct chela_rows *r)
 {
+    struct sessions *s = in->self;
     (void)owner;
     for (uint64_t i = 0; i + 1 < r->values.n; i += 2) {
-        json_object *o = object_of(r->values.v[i + 1].s);
+        json_object *o = chela_object_of(r->values.v[i + 1].s);
         struct chela_str key = r->values.v[i].s;
         if (o && key.n > 6) {
-            char *session = text_of(chela_sn(key.s + 6, (size_t)key.n - 6));
+            char *session = chela_copy(chela_sn(key.s + 6, (size_t)key.n - 6));
             child_add(s, session, o);
             free(session);
         } else {
@@ -355,8 +327,9 @@ static void row(struct sessions *s, void *owner, const struct chela_rows *r)
     }
 }
 
-static void loaded(struct sessions *s, void *owner, const struct chela_done *d)
+static void loaded(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct sessions *s = in->self;
     (void)owner;
     chela_end(s->in, s->starting, d->error, d->error ? d->text.s : "");
     for (struct child *c = s->children; d->error == CHELA_OK && c; c = c->next)
@@ -367,7 +340,7 @@ static void loaded(struct sessions *s, void *owner, const struct chela_done *d)
 void children_load(struct sessions *s)
 {
     CHELA_ARGS(chela_key, k, s->in->host->local->new_call(s->in));
-    k.h.tag = op_new_rows(loaded, row, NULL);
+    k.h.tag = chela_op_new_rows(loaded, row, NULL);
     k.key = chela_s("child/");
     s->in->host->kv->list(s->in, &k);
 }

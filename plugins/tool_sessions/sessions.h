@@ -1,6 +1,5 @@
 /*
- * What the files of tool_sessions share: the instance, its sub-agents, calls of the host with what
- * shall happen at their end.
+ * What the files of tool_sessions share: the instance, its sub-agents, and who sees what.
  */
 #ifndef TOOL_SESSIONS_H
 #define TOOL_SESSIONS_H
@@ -8,6 +7,7 @@
 #include <chela/chela.h>
 
 #include "support/json.h"
+#include "support/op.h"
 
 /* A sub-agent, as it is kept: one record a session. */
 struct child {
@@ -25,19 +25,6 @@ struct sessions {
 };
 
 /* ---- tool_sessions.c ---- */
-struct op;
-typedef void op_fn(struct sessions *s, void *owner, const struct chela_done *d);
-typedef void op_rows_fn(struct sessions *s, void *owner, const struct chela_rows *r);
-/* h.tag of a call of the host; freed at its end. */
-uint64_t op_new(op_fn *done, void *owner);
-uint64_t op_new_rows(op_fn *done, op_rows_fn *rows, void *owner);
-/* A method of the gateway; takes over params. parent: a call that it serves, or 0. */
-void ask_gateway(struct sessions *s, uint64_t parent, const char *method, json_object *params,
-                 op_fn *fn, void *owner);
-void *need(void *p); /* ends the process if there is no memory */
-char *text_of(struct chela_str s);
-char *format(const char *format, ...) __attribute__((format(printf, 1, 2)));
-json_object *object_of(struct chela_str s); /* NULL unless it is one */
 /* Ends a call with text for the model; is_error: it tells of a failure. */
 void say(struct sessions *s, uint64_t call, const char *text, bool is_error);
 /* Why this agent may not see that session, or NULL. */
@@ -53,8 +40,6 @@ int tool_find(struct chela_str name); /* -1 */
 
 /* ---- calls.c ---- */
 void calls_run(struct sessions *s, int kind, const struct chela_tool_run *r, json_object *a);
-/* The text of an answer of agent.wait, owned by the caller; NULL if there is none. */
-char *answer_text(json_object *result);
 
 /* ---- spawn.c ---- */
 void spawn_run(struct sessions *s, const struct chela_tool_run *r, json_object *a);
@@ -67,10 +52,10 @@ struct child *child_add(struct sessions *s, const char *session, json_object *o)
 const char *child_text(const struct child *c, const char *member); /* "" if there is none */
 bool child_running(const struct child *c);
 /* Stores it; fn may be NULL. */
-void child_put(struct sessions *s, struct child *c, op_fn *fn, void *owner);
+void child_put(struct sessions *s, struct child *c, chela_op_fn *fn, void *owner);
 /* Submits its task (again: the host knows it by its run) and waits for its end. fn (may be NULL)
  * when the task is stored. */
-void child_start(struct sessions *s, struct child *c, op_fn *fn, void *owner);
+void child_start(struct sessions *s, struct child *c, chela_op_fn *fn, void *owner);
 void children_load(struct sessions *s);
 void children_free(struct sessions *s);
 /* channel.send: an answer of a sub-agent, or one to its result. */

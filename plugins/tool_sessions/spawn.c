@@ -15,12 +15,6 @@ struct spawning {
     bool started; /* stored; now its task is submitted */
 };
 
-static const char *member(json_object *o, const char *key)
-{
-    const char *s = chela_json_string(o, key, NULL);
-    return s ? s : "";
-}
-
 unsigned hops_of(const char *run)
 {
     return run && strncmp(run, "hop", 3) == 0 ? (unsigned)strtoul(run + 3, NULL, 10) : 0;
@@ -41,20 +35,20 @@ static char *refusal(struct sessions *s, const struct chela_tool_run *r, json_ob
     }
     const char *agent = chela_json_string(a, "agentId", NULL);
     if (depth >= deepest)
-        return format("a sub-agent of depth %lld has none of its own "
-                      "(tools.sessions.subagents.max_depth)",
-                      (long long)depth);
+        return chela_format("a sub-agent of depth %lld has none of its own "
+                            "(tools.sessions.subagents.max_depth)",
+                            (long long)depth);
     if (mine >= own)
-        return format("%lld sub-agents of this conversation are at work; wait for one "
-                      "(tools.sessions.subagents.per_session)",
-                      (long long)mine);
+        return chela_format("%lld sub-agents of this conversation are at work; wait for one "
+                            "(tools.sessions.subagents.per_session)",
+                            (long long)mine);
     if (running >= all)
-        return format("%lld sub-agents are at work; wait for one "
-                      "(tools.sessions.subagents.running)",
-                      (long long)running);
+        return chela_format("%lld sub-agents are at work; wait for one "
+                            "(tools.sessions.subagents.running)",
+                            (long long)running);
     if (agent && !chela_str_is(r->agent, agent) &&
         !chela_str_is(chela_option_text(s->in, "visibility"), "all"))
-        return format("another agent's help needs tools.sessions.visibility = \"all\"");
+        return chela_format("another agent's help needs tools.sessions.visibility = \"all\"");
     return NULL;
 }
 
@@ -90,11 +84,11 @@ static json_object *request_of(struct sessions *s, json_object *a, const char *r
     chela_json_put_text(q, "runId", run);
     chela_json_put_bool(q, "suppressCommandInterpretation", true);
     if (chela_json_has(a, "model"))
-        chela_json_put_text(q, "model", member(a, "model"));
+        chela_json_put_text(q, "model", chela_member(a, "model"));
     else if (model.n)
         chela_json_put_string(q, "model", model.s, (size_t)model.n);
     if (chela_json_has(a, "thinking"))
-        chela_json_put_text(q, "thinking", member(a, "thinking"));
+        chela_json_put_text(q, "thinking", chela_member(a, "thinking"));
     if (seconds > 0 && seconds < ms / 1000)
         ms = seconds * 1000;
     chela_json_put_int(q, "timeoutMs", ms);
@@ -107,8 +101,8 @@ static json_object *request_of(struct sessions *s, json_object *a, const char *r
                         "help, not from a person. Nobody can answer questions. Your last message "
                         "is the result; say in it all that you found or did, and what failed.");
     json_object *behalf = chela_json_put_object(q, "onBehalfOf");
-    chela_json_put_text(behalf, "channel", member(origin, "channel"));
-    chela_json_put_text(behalf, "sender", member(origin, "sender"));
+    chela_json_put_text(behalf, "channel", chela_member(origin, "channel"));
+    chela_json_put_text(behalf, "sender", chela_member(origin, "sender"));
     return q;
 }
 
@@ -119,13 +113,14 @@ static void spawning_end(struct sessions *s, struct spawning *w, const char *tex
     free(w);
 }
 
-static void started(struct sessions *s, void *owner, const struct chela_done *d)
+static void started(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct sessions *s = in->self;
     struct spawning *w = owner;
     struct child *c = child_find(s, w->session);
     if (d->error != CHELA_OK || !c) {
-        char *text = format("The sub-agent could not be started: %.*s", (int)d->text.n,
-                            d->text.n ? d->text.s : "");
+        char *text = chela_format("The sub-agent could not be started: %.*s", (int)d->text.n,
+                                  d->text.n ? d->text.s : "");
         if (c) {
             chela_json_put_text(c->o, "state", "ended");
             chela_json_put_text(c->o, "status", "not started");
@@ -156,15 +151,15 @@ static json_object *record(struct sessions *s, const struct chela_tool_run *r, j
     int64_t depth = (self ? chela_json_int(self->o, "depth", 0) : 0) + 1;
     /* a sub-agent's own ones work for whom it works for */
     json_object *origin = self ? json_object_get(chela_json_object(self->o, "origin"))
-                               : object_of(r->source),
+                               : chela_object_of(r->source),
                 *o = chela_json_new_object();
     chela_json_put_text(o, "run", run);
     chela_json_put_string(o, "parent", r->session.s, (size_t)r->session.n);
     chela_json_put_string(o, "parentAgent", r->agent.s, (size_t)r->agent.n);
     chela_json_put_text(o, "agent",
-                        chela_json_has(a, "agentId") ? member(a, "agentId") : r->agent.s);
-    chela_json_put_text(o, "label", member(a, "label"));
-    chela_json_put_text(o, "task", member(a, "task"));
+                        chela_json_has(a, "agentId") ? chela_member(a, "agentId") : r->agent.s);
+    chela_json_put_text(o, "label", chela_member(a, "label"));
+    chela_json_put_text(o, "task", chela_member(a, "task"));
     chela_json_put_int(o, "depth", depth);
     chela_json_put_text(o, "state", "running");
     chela_json_put_int(o, "startedAt", (int64_t)s->in->host->local->now_ms(s->in));
@@ -177,19 +172,19 @@ void spawn_run(struct sessions *s, const struct chela_tool_run *r, json_object *
 {
     char *no = refusal(s, r, a);
     if (no) {
-        char *text = format("Not started: %s.", no);
+        char *text = chela_format("Not started: %s.", no);
         say(s, r->h.call, text, true);
         free(text);
         free(no);
         return;
     }
-    struct spawning *w = need(calloc(1, sizeof *w));
-    char *id = format("%llx-%llx", (unsigned long long)s->in->host->local->now_ms(s->in),
-                      (unsigned long long)s->in->host->local->new_call(s->in));
-    char *run = format("sub-%s", id);
+    struct spawning *w = chela_need(calloc(1, sizeof *w));
+    char *id = chela_format("%llx-%llx", (unsigned long long)s->in->host->local->now_ms(s->in),
+                            (unsigned long long)s->in->host->local->new_call(s->in));
+    char *run = chela_format("sub-%s", id);
     json_object *o = record(s, r, a, run);
     w->call = r->h.call;
-    w->session = format("agent:%s:subagent:%s", member(o, "agent"), id);
+    w->session = chela_format("agent:%s:subagent:%s", chela_member(o, "agent"), id);
     child_put(s, child_add(s, w->session, o), started, w);
     free(run);
     free(id);
@@ -197,10 +192,11 @@ void spawn_run(struct sessions *s, const struct chela_tool_run *r, json_object *
 
 /* ---- subagents ---- */
 
-static void stopped(struct sessions *s, void *owner, const struct chela_done *d)
+static void stopped(struct chela_inst *in, void *owner, const struct chela_done *d)
 {
+    struct sessions *s = in->self;
     uint64_t *call = owner;
-    char *error = text_of(d->text);
+    char *error = chela_copy(d->text);
     say(s, *call, d->error == CHELA_OK ? "Stopped." : error, d->error != CHELA_OK);
     free(error);
     free(call);
@@ -210,7 +206,7 @@ static void list(struct sessions *s, const struct chela_tool_run *r)
 {
     char *text = NULL;
     size_t n;
-    FILE *out = need(open_memstream(&text, &n));
+    FILE *out = chela_need(open_memstream(&text, &n));
     for (struct child *c = s->children; c; c = c->next)
         if (chela_str_is(r->session, child_text(c, "parent")))
             fprintf(out, "%s \"%s\": %s %s\n", c->session, child_text(c, "label"),
@@ -222,8 +218,8 @@ static void list(struct sessions *s, const struct chela_tool_run *r)
 
 void subagents_run(struct sessions *s, const struct chela_tool_run *r, json_object *a)
 {
-    struct child *c = child_find(s, member(a, "sessionKey"));
-    if (strcmp(member(a, "action"), "list") == 0) {
+    struct child *c = child_find(s, chela_member(a, "sessionKey"));
+    if (strcmp(chela_member(a, "action"), "list") == 0) {
         list(s, r);
         return;
     }
@@ -231,9 +227,9 @@ void subagents_run(struct sessions *s, const struct chela_tool_run *r, json_obje
         say(s, r->h.call, "This conversation has no such sub-agent.", true);
         return;
     }
-    uint64_t *call = need(malloc(sizeof *call));
+    uint64_t *call = chela_need(malloc(sizeof *call));
     json_object *params = chela_json_new_object();
     *call = r->h.call;
     chela_json_put_text(params, "sessionKey", c->session);
-    ask_gateway(s, r->h.call, "chat.abort", params, stopped, call);
+    chela_ask_gateway(s->in, r->h.call, "chat.abort", params, stopped, call);
 }

@@ -7,84 +7,11 @@
 #define CHELA_MINOR_NEED 10u
 #include "sessions.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SUMMARY = 1000, WINDOW_MS = 14 * 24 * 3600 * 1000 };
-
-struct op {
-    op_fn *done;
-    op_rows_fn *rows;
-    void *owner;
-};
-
-/* ---- small things ---- */
-
-void *need(void *p)
-{
-    if (!p)
-        abort();
-    return p;
-}
-
-char *text_of(struct chela_str s)
-{
-    char *t = need(malloc((size_t)s.n + 1));
-    if (s.n)
-        memcpy(t, s.s, (size_t)s.n);
-    t[s.n] = '\0';
-    return t;
-}
-
-char *format(const char *f, ...)
-{
-    char *text = NULL;
-    va_list ap;
-    va_start(ap, f);
-    int n = vasprintf(&text, f, ap);
-    va_end(ap);
-    return need(n < 0 ? NULL : text);
-}
-
-json_object *object_of(struct chela_str s)
-{
-    json_object *o = NULL;
-    if (s.n && chela_json_parse(s.s, (size_t)s.n, NULL, &o, NULL) == 0 &&
-        json_object_is_type(o, json_type_object))
-        return o;
-    json_object_put(o);
-    return NULL;
-}
-
-uint64_t op_new_rows(op_fn *done, op_rows_fn *rows, void *owner)
-{
-    struct op *op = need(calloc(1, sizeof *op));
-    op->done = done;
-    op->rows = rows;
-    op->owner = owner;
-    return (uint64_t)(uintptr_t)op;
-}
-
-uint64_t op_new(op_fn *done, void *owner)
-{
-    return op_new_rows(done, NULL, owner);
-}
-
-void ask_gateway(struct sessions *s, uint64_t parent, const char *method, json_object *params,
-                 op_fn *fn, void *owner)
-{
-    CHELA_ARGS(chela_invoke, q, s->in->host->local->new_call(s->in));
-    size_t n;
-    q.h.tag = op_new(fn, owner);
-    q.parent = parent;
-    q.name = chela_s(method);
-    const char *text = chela_json_text(params, &n);
-    q.params = chela_sn(text, n);
-    s->in->host->chat->invoke(s->in, &q);
-    json_object_put(params);
-}
 
 void say(struct sessions *s, uint64_t call, const char *text, bool is_error)
 {
@@ -97,7 +24,7 @@ void say(struct sessions *s, uint64_t call, const char *text, bool is_error)
 char *agent_of_key(const char *key)
 {
     const char *name = strncmp(key, "agent:", 6) == 0 ? key + 6 : "";
-    return text_of(chela_sn(name, strcspn(name, ":")));
+    return chela_copy(chela_sn(name, strcspn(name, ":")));
 }
 
 /* ---- who sees what ---- */
@@ -132,32 +59,13 @@ const char *hidden(struct sessions *s, const struct chela_tool_run *r, const cha
     return own ? NULL : "it belongs to another agent (tools.sessions.visibility)";
 }
 
-/* ---- calls of the host ---- */
-
-static void rows(struct chela_inst *in, const struct chela_rows *r)
-{
-    struct op *op = (struct op *)(uintptr_t)r->h.tag;
-    if (op->rows)
-        op->rows(in->self, op->owner, r);
-}
-
-static void done(struct chela_inst *in, const struct chela_done *d)
-{
-    struct op *op = (struct op *)(uintptr_t)d->h.tag;
-    if (!op)
-        return;
-    if (op->done)
-        op->done(in->self, op->owner, d);
-    free(op);
-}
-
 /* ---- the tools ---- */
 
 /* The chat that a message goes to is the one that it is said in: nothing that the answer could not
  * do as well. */
 static bool goes_home(const struct chela_tool_run *r, json_object *a)
 {
-    json_object *source = object_of(r->source);
+    json_object *source = chela_object_of(r->source);
     const char *channel = chela_json_string(a, "channel", NULL),
                *target = chela_json_string(a, "target", NULL);
     const char *here = chela_json_string(source, "channel", NULL),
@@ -182,8 +90,8 @@ static void put_kind(json_object *extra, int kind, json_object *a, const char *k
     const char *channel = chela_json_string(a, "channel", NULL),
                *target = chela_json_string(a, "target", NULL);
     char *text = kind == MESSAGE
-                     ? format("%s %s", channel ? channel : "here", target ? target : "here")
-                     : format("%s", key ? key : "sub-agent");
+                     ? chela_format("%s %s", channel ? channel : "here", target ? target : "here")
+                     : chela_format("%s", key ? key : "sub-agent");
     chela_json_put_text(extra, "kind", text);
     free(text);
 }
@@ -192,7 +100,7 @@ static void prepare(struct chela_inst *in, const struct chela_tool_run *r)
 {
     struct sessions *s = in->self;
     int kind = tool_find(r->name);
-    json_object *a = object_of(r->arguments), *extra = chela_json_new_object();
+    json_object *a = chela_object_of(r->arguments), *extra = chela_json_new_object();
     const char *key = chela_json_string(a, "sessionKey", NULL),
                *text = chela_json_string(a, kind == SPAWN ? "task" : "message", NULL),
                *channel = chela_json_string(a, "channel", NULL),
@@ -204,9 +112,10 @@ static void prepare(struct chela_inst *in, const struct chela_tool_run *r)
         chela_json_put_text(extra, "risk", "low");
     if (kind == SUBAGENTS && chela_str_is(chela_s(chela_json_string(a, "action", NULL)), "list"))
         chela_json_put_bool(extra, "reads_only", true);
-    char *summary = format("%.*s%s%s%s%s%s%s: %.*s", (int)r->name.n, r->name.s, key ? " " : "",
-                           key ? key : "", channel ? " " : "", channel ? channel : "",
-                           target ? " " : "", target ? target : "", SUMMARY, text ? text : "");
+    char *summary =
+        chela_format("%.*s%s%s%s%s%s%s: %.*s", (int)r->name.n, r->name.s, key ? " " : "",
+                     key ? key : "", channel ? " " : "", channel ? channel : "", target ? " " : "",
+                     target ? target : "", SUMMARY, text ? text : "");
     chela_json_put_text(extra, "summary", summary);
     put_kind(extra, kind, a, key);
     if (no)
@@ -223,7 +132,7 @@ static void run(struct chela_inst *in, const struct chela_tool_run *r)
 {
     struct sessions *s = in->self;
     int kind = tool_find(r->name);
-    json_object *a = object_of(r->arguments);
+    json_object *a = chela_object_of(r->arguments);
     const char *no = refusal(s, kind, r, chela_json_string(a, "sessionKey", NULL));
     if (kind < 0 || !a)
         chela_end(in, r->h.call, CHELA_E_ARGS, "there is no such tool, or no arguments");
@@ -249,7 +158,7 @@ static void channel_send(struct chela_inst *in, const struct chela_send *m)
 
 static int32_t open_instance(struct chela_inst *in)
 {
-    struct sessions *s = need(calloc(1, sizeof *s));
+    struct sessions *s = chela_need(calloc(1, sizeof *s));
     s->in = in;
     in->self = s;
     return CHELA_OK;
@@ -294,8 +203,8 @@ static const struct chela_iface sessions = {
     .start = start,
     .check = applied,
     .apply = applied,
-    .rows = rows,
-    .done = done,
+    .rows = chela_op_rows,
+    .done = chela_op_done,
     .channel = &channel,
     .tool = &tool,
 };

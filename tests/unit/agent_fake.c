@@ -168,12 +168,17 @@ double settings_real(const struct settings *s, const char *path)
     return strtod(settings_text(s, path), NULL);
 }
 
-/* Members are set by hand: fake_set("agents/0", "main"). */
+/* Members are set by hand: fake_set("agents/0", "main"). "defaults" is none, as settings.h says. */
 const char *settings_member(const struct settings *s, const char *path, unsigned index)
 {
     char key[128];
-    snprintf(key, sizeof key, "%s/%u", path, index);
-    return map_get(&s->values, key);
+    const char *name;
+    for (unsigned i = 0;; i++) {
+        snprintf(key, sizeof key, "%s/%u", path, i);
+        name = map_get(&s->values, key);
+        if (!name || (strcmp(name, "defaults") != 0 && index-- == 0))
+            return name;
+    }
 }
 
 static char dir[64];
