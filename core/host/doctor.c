@@ -15,53 +15,13 @@
 
 #include "base/mem.h"
 #include "base/paths.h"
+#include "host/doctor_private.h"
 #include "host/instance.h"
 #include "host/plugins.h"
 #include "host/settings_private.h"
 #include "support/json.h"
 
-struct report {
-    json_object *checks;
-    const struct settings *settings;
-    bool failed;
-};
-
-enum level { GOOD, NOTE, WARN, WRONG };
-
-static void __attribute__((format(printf, 5, 6)))
-add(struct report *r, enum level level, const char *name, const char *fix, const char *format, ...)
-{
-    static const char *const words[] = {"ok", "note", "warn", "error"};
-    struct buf text = {0};
-    va_list ap;
-    va_start(ap, format);
-    buf_vprintf(&text, format, ap);
-    va_end(ap);
-    json_object *check = chela_json_push_object(r->checks);
-    chela_json_put_text(check, "name", name);
-    chela_json_put_text(check, "level", words[level]);
-    chela_json_put_text(check, "text", buf_text(&text));
-    chela_json_put_text(check, "fix", fix ? fix : "");
-    r->failed = r->failed || level == WRONG;
-    buf_free(&text);
-}
-
 /* ---- configuration ---- */
-
-/* Whether a secret stands in this file itself (not behind ${NAME} or file:). */
-static bool holds_secret(const struct settings *s, const char *file)
-{
-    size_t n = strlen(file);
-    for (size_t i = 0; i <= s->instance_count; i++) {
-        const struct options *o = i < s->instance_count ? s->instances[i].options : s->core;
-        struct options_value v;
-        for (size_t at = 0; options_next(o, &at, &v);)
-            if ((v.flags & CHELA_SECRET) && v.given && strncmp(v.origin, file, n) == 0 &&
-                v.origin[n] == ':')
-                return true;
-    }
-    return false;
-}
 
 static void check_configuration(struct report *r)
 {
@@ -69,8 +29,9 @@ static void check_configuration(struct report *r)
     unsigned files = 0;
     struct stat status;
     if (!s) {
-        add(r, WRONG, "configuration", "chela config check names each mistake by file and line",
-            "has mistakes and can't be used");
+        doctor_add(r, WRONG, "configuration",
+                   "chela config check names each mistake by file and line",
+                   "has mistakes and can't be used");
         return;
     }
     for (size_t i = 0; i < s->source_count; i++) {
@@ -78,22 +39,22 @@ static void check_configuration(struct report *r)
         if (file[0] != '/' || stat(file, &status) < 0)
             continue;
         files++;
-        if ((status.st_mode & 0044) && holds_secret(s, file)) {
+        if ((status.st_mode & 0044) && doctor_holds_secret(s, file)) {
             CLEANUP(freep) char *fix = xprintf("chmod 600 %s", file);
-            add(r, WARN, "configuration", fix,
-                "%s may be read by others (mode %03o), and keys stand in it", file,
-                (unsigned)status.st_mode & 0777u);
+            doctor_add(r, WARN, "configuration", fix,
+                       "%s may be read by others (mode %03o), and keys stand in it", file,
+                       (unsigned)status.st_mode & 0777u);
         }
     }
     if (files)
-        add(r, GOOD, "configuration", NULL, "%u files read, no mistake", files);
+        doctor_add(r, GOOD, "configuration", NULL, "%u files read, no mistake", files);
     else
-        add(r, GOOD, "configuration", NULL, "no file: the defaults count");
+        doctor_add(r, GOOD, "configuration", NULL, "no file: the defaults count");
     if (s->project_ignored) {
         CLEANUP(freep)
         char *fix = xprintf("chela trust %s, if you know what stands there", s->project);
-        add(r, NOTE, "project", fix,
-            "%s isn't trusted, so most of its .chela/chela.conf is ignored", s->project);
+        doctor_add(r, NOTE, "project", fix,
+                   "%s isn't trusted, so most of its .chela/chela.conf is ignored", s->project);
     }
 }
 
@@ -106,20 +67,20 @@ static void check_state_folder(struct report *r)
     struct statvfs space;
     errno = 0;
     if (stat(folder, &status) < 0 || !S_ISDIR(status.st_mode) || access(folder, W_OK | X_OK) < 0) {
-        add(r, WRONG, "state folder", "create it, or name another one by CHELA_STATE_DIR",
-            "%s can't be used: %s", folder, errno ? strerror(errno) : "it is no folder");
+        doctor_add(r, WRONG, "state folder", "create it, or name another one by CHELA_STATE_DIR",
+                   "%s can't be used: %s", folder, errno ? strerror(errno) : "it is no folder");
         return;
     }
     if (status.st_mode & 0077) {
         CLEANUP(freep) char *fix = xprintf("chmod 700 %s", folder);
-        add(r, WARN, "state folder", fix, "%s is open to others (mode %03o)", folder,
-            (unsigned)status.st_mode & 0777u);
+        doctor_add(r, WARN, "state folder", fix, "%s is open to others (mode %03o)", folder,
+                   (unsigned)status.st_mode & 0777u);
     }
     uint64_t free_mib =
         statvfs(folder, &space) == 0 ? (uint64_t)space.f_bavail * space.f_frsize >> 20 : 0;
-    add(r, free_mib < 100 ? WRONG : GOOD, "state folder",
-        free_mib < 100 ? "make room: nothing can be accepted without it" : NULL,
-        "%s, %llu MiB free", folder, (unsigned long long)free_mib);
+    doctor_add(r, free_mib < 100 ? WRONG : GOOD, "state folder",
+               free_mib < 100 ? "make room: nothing can be accepted without it" : NULL,
+               "%s, %llu MiB free", folder, (unsigned long long)free_mib);
 }
 
 /* ---- plugins and instances ---- */
@@ -130,21 +91,21 @@ static void check_plugins(struct report *r)
     char *folder;
     for (unsigned i = 0; (folder = plugins_folder(r->settings, i)); i++) {
         if (access(folder, R_OK | X_OK) < 0)
-            add(r, NOTE, "plugin folder", "install plugins there, or correct plugins.path",
-                "%s: %s", folder, strerror(errno));
+            doctor_add(r, NOTE, "plugin folder", "install plugins there, or correct plugins.path",
+                       "%s: %s", folder, strerror(errno));
         free(folder);
     }
     for (unsigned i = 0; plugins_at(i, &p); i++)
-        add(r, GOOD, "plugin", NULL, "%s %s (%s%s)", p.name, p.version,
-            *p.path ? p.path : "built in", p.isolated ? ", in a process of its own" : "");
+        doctor_add(r, GOOD, "plugin", NULL, "%s %s (%s%s)", p.name, p.version,
+                   *p.path ? p.path : "built in", p.isolated ? ", in a process of its own" : "");
     for (size_t i = 0; i < r->settings->absent_count; i++) {
         const struct settings_absent *a = &r->settings->absent[i];
-        add(r, NOTE, a->section, NULL, "%s isn't there by default: %s", a->name, a->why);
+        doctor_add(r, NOTE, a->section, NULL, "%s isn't there by default: %s", a->name, a->why);
     }
     CLEANUP(freep) char *child = xprintf("%s/chela-child", paths_libexec_dir());
     if (settings_number(r->settings, "isolated") > 0 && access(child, X_OK) < 0)
-        add(r, WRONG, "isolation", "install it with the rest of chela", "%s: %s", child,
-            strerror(errno));
+        doctor_add(r, WRONG, "isolation", "install it with the rest of chela", "%s: %s", child,
+                   strerror(errno));
 }
 
 static void check_running(void *arg, struct instance *in)
@@ -153,12 +114,13 @@ static void check_running(void *arg, struct instance *in)
     enum instance_state state = instance_state(in);
     bool bad = state == INSTANCE_FAILED || state == INSTANCE_STUCK;
     if (bad)
-        add(r, WRONG, "instance", "see the log; chela reload starts it anew", "%s (%s): %s: %s",
-            instance_name(in), instance_plugin(in), instance_state_name(state), instance_why(in));
+        doctor_add(r, WRONG, "instance", "see the log; chela reload starts it anew",
+                   "%s (%s): %s: %s", instance_name(in), instance_plugin(in),
+                   instance_state_name(state), instance_why(in));
     if (instance_broken_rules(in))
-        add(r, WARN, "instance", "tell the plugin's author; the log names each",
-            "%s (%s) has broken the contract %llu times", instance_name(in), instance_plugin(in),
-            (unsigned long long)instance_broken_rules(in));
+        doctor_add(r, WARN, "instance", "tell the plugin's author; the log names each",
+                   "%s (%s) has broken the contract %llu times", instance_name(in),
+                   instance_plugin(in), (unsigned long long)instance_broken_rules(in));
 }
 
 static void check_instances(struct report *r)
@@ -173,12 +135,12 @@ static void check_instances(struct report *r)
     };
     for (size_t i = 0; i < ARRAY_LENGTH(needed); i++)
         if (!settings_member(r->settings, needed[i].section, 0))
-            add(r, i == 0 ? WRONG : WARN, needed[i].section, needed[i].fix, "%s",
-                needed[i].missing);
+            doctor_add(r, i == 0 ? WRONG : WARN, needed[i].section, needed[i].fix, "%s",
+                       needed[i].missing);
     for (size_t i = 0; i < r->settings->instance_count; i++) {
         const struct settings_instance *in = &r->settings->instances[i];
-        add(r, GOOD, in->section, NULL, "%s (%s)", in->name,
-            in->embedded ? "by default" : in->origin);
+        doctor_add(r, GOOD, in->section, NULL, "%s (%s)", in->name,
+                   in->embedded ? "by default" : in->origin);
     }
     instance_each(check_running, r);
 }
@@ -228,19 +190,19 @@ static void check_gateway(struct report *r)
     long pid = running_gateway();
     int wrong = pid ? 0 : try_port(bind_to, port);
     if (pid)
-        add(r, GOOD, "gateway", NULL, "runs (process %ld)", pid);
+        doctor_add(r, GOOD, "gateway", NULL, "runs (process %ld)", pid);
     else if (wrong)
-        add(r, WRONG, "gateway", "end the other program, or set gateway.port",
-            "port %d at %s can't be used: %s", port, bind_to, strerror(wrong));
+        doctor_add(r, WRONG, "gateway", "end the other program, or set gateway.port",
+                   "port %d at %s can't be used: %s", port, bind_to, strerror(wrong));
     else
-        add(r, GOOD, "gateway", NULL, "port %d at %s is free", port, bind_to);
+        doctor_add(r, GOOD, "gateway", NULL, "port %d at %s is free", port, bind_to);
     if (strcmp(bind_to, "loopback") != 0)
-        add(r, NOTE, "gateway", "put a proxy with TLS in front for more than a home network",
-            "can be reached from other machines (bind = \"%s\", auth \"%s\")", bind_to,
-            settings_text(r->settings, "gateway.auth.mode"));
+        doctor_add(r, NOTE, "gateway", "put a proxy with TLS in front for more than a home network",
+                   "can be reached from other machines (bind = \"%s\", auth \"%s\")", bind_to,
+                   settings_text(r->settings, "gateway.auth.mode"));
     if (geteuid() == 0)
-        add(r, WARN, "user", "run it as a user of its own (the systemd unit does)",
-            "runs as root, and so do the commands of the tool exec");
+        doctor_add(r, WARN, "user", "run it as a user of its own (the systemd unit does)",
+                   "runs as root, and so do the commands of the tool exec");
 }
 
 /* ---- the whole ---- */

@@ -14,35 +14,14 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "host/doctor_private.h"
 #include "host/settings_private.h"
 #include "support/json.h"
 
 struct audit {
-    const struct settings *settings;
+    struct report report;
     json_object *values; /* path: value, as chela config show has them */
-    json_object *checks;
-    bool failed;
 };
-
-enum level { GOOD, NOTE, WARN, WRONG };
-
-static void __attribute__((format(printf, 5, 6)))
-add(struct audit *a, enum level level, const char *name, const char *fix, const char *format, ...)
-{
-    static const char *const words[] = {"ok", "note", "warn", "error"};
-    struct buf text = {0};
-    va_list ap;
-    va_start(ap, format);
-    buf_vprintf(&text, format, ap);
-    va_end(ap);
-    json_object *check = chela_json_push_object(a->checks);
-    chela_json_put_text(check, "name", name);
-    chela_json_put_text(check, "level", words[level]);
-    chela_json_put_text(check, "text", buf_text(&text));
-    chela_json_put_text(check, "fix", fix ? fix : "");
-    a->failed = a->failed || level == WRONG;
-    buf_free(&text);
-}
 
 /* ---- the configuration ---- */
 
@@ -132,8 +111,9 @@ static void check_openings(struct audit *a)
     {
         for (size_t i = 0; i < ARRAY_LENGTH(openings); i++)
             if (fits(path, openings[i].pattern) && strcmp(text_of(v), openings[i].value) == 0)
-                add(a, openings[i].level, path, openings[i].fix, "\"%s\" (%s): %s",
-                    openings[i].value, settings_origin(a->settings, path), openings[i].text);
+                doctor_add(&a->report, openings[i].level, path, openings[i].fix, "\"%s\" (%s): %s",
+                           openings[i].value, settings_origin(a->report.settings, path),
+                           openings[i].text);
     }
 }
 
@@ -148,30 +128,31 @@ static void check_exposure(struct audit *a)
     const char *bind = value(a, "gateway.bind");
     bool here = is_loopback(bind), proxy = is(a, "gateway.auth.mode", "trusted-proxy");
     if (here)
-        add(a, GOOD, "gateway.bind", NULL, "only this machine reaches the gateway");
+        doctor_add(&a->report, GOOD, "gateway.bind", NULL, "only this machine reaches the gateway");
     else
-        add(a, WARN, "gateway.bind",
-            "bind to loopback behind a proxy with TLS (etc/nginx.conf, etc/Caddyfile)",
-            "\"%s\": other machines reach the gateway, and nothing is encrypted", bind);
+        doctor_add(&a->report, WARN, "gateway.bind",
+                   "bind to loopback behind a proxy with TLS (etc/nginx.conf, etc/Caddyfile)",
+                   "\"%s\": other machines reach the gateway, and nothing is encrypted", bind);
     if (!here && is(a, "gateway.auth.mode", "none"))
-        add(a, WRONG, "gateway.auth.mode", "gateway.auth.mode = \"token\"",
-            "everybody on the network is let in");
+        doctor_add(&a->report, WRONG, "gateway.auth.mode", "gateway.auth.mode = \"token\"",
+                   "everybody on the network is let in");
     if (!here && !is(a, "gateway.devices.required", "true"))
-        add(a, WARN, "gateway.devices.required", "gateway.devices.required = true",
-            "who knows the secret is let in from anywhere, without a device of its own");
+        doctor_add(&a->report, WARN, "gateway.devices.required", "gateway.devices.required = true",
+                   "who knows the secret is let in from anywhere, without a device of its own");
     json_object_object_foreach(a->values, path, v)
     {
         const char *text = text_of(v);
         if (fits(path, "gateway.trusted_proxies.*") &&
             (strcmp(text, "0.0.0.0/0") == 0 || strcmp(text, "::/0") == 0))
-            add(a, WRONG, path, "name the proxy's own address", "\"%s\": everybody is a proxy",
-                text);
+            doctor_add(&a->report, WRONG, path, "name the proxy's own address",
+                       "\"%s\": everybody is a proxy", text);
         else if (fits(path, "gateway.trusted_proxies.*") && proxy && is_loopback(text))
-            add(a, WARN, path, "have the proxy speak from an address that only it has",
-                "\"%s\": every program of this machine can name itself anybody", text);
+            doctor_add(&a->report, WARN, path,
+                       "have the proxy speak from an address that only it has",
+                       "\"%s\": every program of this machine can name itself anybody", text);
         if (fits(path, "gateway.allowed_origins.*") && strncmp(text, "http://", 7) == 0 &&
             !strstr(text, "localhost") && !strstr(text, "127.0.0.1"))
-            add(a, WARN, path, "https", "\"%s\" can be spoofed on its way", text);
+            doctor_add(&a->report, WARN, path, "https", "\"%s\" can be spoofed on its way", text);
     }
 }
 
@@ -181,11 +162,12 @@ static void check_secrets(struct audit *a)
     static const char *const secrets[] = {"gateway.auth.token", "gateway.auth.password",
                                           "gateway.hooks.token"};
     for (size_t i = 0; i < ARRAY_LENGTH(secrets); i++) {
-        const char *text =
-            settings_has(a->settings, secrets[i]) ? settings_text(a->settings, secrets[i]) : "";
+        const char *text = settings_has(a->report.settings, secrets[i])
+                               ? settings_text(a->report.settings, secrets[i])
+                               : "";
         if (*text && strlen(text) < 16)
-            add(a, WARN, secrets[i], "openssl rand -hex 32 makes one",
-                "has %zu characters, which can be guessed", strlen(text));
+            doctor_add(&a->report, WARN, secrets[i], "openssl rand -hex 32 makes one",
+                       "has %zu characters, which can be guessed", strlen(text));
     }
 }
 
@@ -199,11 +181,12 @@ static void check_servers(struct audit *a)
         if (fits(path, "tools.*.servers.*.command") &&
             (strcmp(base, "npx") == 0 || strcmp(base, "uvx") == 0 || strcmp(base, "pipx") == 0 ||
              strcmp(base, "bunx") == 0))
-            add(a, WARN, path, "install a version of it once and start that program",
-                "\"%s\" fetches a program at each start and runs what came", base);
+            doctor_add(&a->report, WARN, path,
+                       "install a version of it once and start that program",
+                       "\"%s\" fetches a program at each start and runs what came", base);
         if (fits(path, "tools.*.servers.*.url") && strncmp(command, "http://", 7) == 0 &&
             !strstr(command, "//127.") && !strstr(command, "//localhost"))
-            add(a, WARN, path, "https", "\"%s\" is not encrypted", command);
+            doctor_add(&a->report, WARN, path, "https", "\"%s\" is not encrypted", command);
     }
 }
 
@@ -217,27 +200,14 @@ static void check_mode(struct audit *a, const char *path, mode_t forbidden, enum
         return;
     CLEANUP(freep) char *fix = xprintf("chmod go-rwx %s", path);
     if (S_ISLNK(st.st_mode))
-        add(a, WARN, path, NULL, "is a link, so others may decide what it is");
+        doctor_add(&a->report, WARN, path, NULL, "is a link, so others may decide what it is");
     else if (st.st_uid != geteuid() && st.st_uid != 0)
-        add(a, WRONG, path, NULL, "belongs to another user");
+        doctor_add(&a->report, WRONG, path, NULL, "belongs to another user");
     else if (st.st_mode & forbidden)
-        add(a, level, path, fix, "mode %03o: others can %s", (unsigned)(st.st_mode & 0777), what);
+        doctor_add(&a->report, level, path, fix, "mode %03o: others can %s",
+                   (unsigned)(st.st_mode & 0777), what);
     else
-        add(a, GOOD, path, NULL, "is its owner's alone");
-}
-
-static bool holds_secret(const struct settings *s, const char *file)
-{
-    size_t n = strlen(file);
-    for (size_t i = 0; i <= s->instance_count; i++) {
-        const struct options *o = i < s->instance_count ? s->instances[i].options : s->core;
-        struct options_value v;
-        for (size_t at = 0; options_next(o, &at, &v);)
-            if ((v.flags & CHELA_SECRET) && v.given && strncmp(v.origin, file, n) == 0 &&
-                v.origin[n] == ':')
-                return true;
-    }
-    return false;
+        doctor_add(&a->report, GOOD, path, NULL, "is its owner's alone");
 }
 
 static void check_files(struct audit *a)
@@ -249,11 +219,11 @@ static void check_files(struct audit *a)
         CLEANUP(freep) char *path = xprintf("%s/%s", state, files[i]);
         check_mode(a, path, 0077, WRONG, "read it");
     }
-    for (size_t i = 0; i < a->settings->source_count; i++) {
-        const char *file = a->settings->sources[i]->name;
+    for (size_t i = 0; i < a->report.settings->source_count; i++) {
+        const char *file = a->report.settings->sources[i]->name;
         if (*file != '/' || access(file, F_OK) < 0)
             continue;
-        bool secret = holds_secret(a->settings, file);
+        bool secret = doctor_holds_secret(a->report.settings, file);
         check_mode(a, file, secret ? 0077 : 0022, secret ? WRONG : WARN,
                    secret ? "read the secrets in it" : "change it");
     }
@@ -261,11 +231,12 @@ static void check_files(struct audit *a)
 
 json_object *doctor_security(const struct settings *s)
 {
-    struct audit a = {.settings = s, .checks = chela_json_new_array()};
+    struct audit a = {.report = {.settings = s, .checks = chela_json_new_array()}};
     json_object *o = chela_json_new_object();
     if (!s) {
-        add(&a, WRONG, "configuration", "chela config check names each mistake by file and line",
-            "has mistakes and can't be looked at");
+        doctor_add(&a.report, WRONG, "configuration",
+                   "chela config check names each mistake by file and line",
+                   "has mistakes and can't be looked at");
     } else {
         a.values = read_values(s);
         check_exposure(&a);
@@ -275,7 +246,7 @@ json_object *doctor_security(const struct settings *s)
         check_files(&a);
         json_object_put(a.values);
     }
-    chela_json_put_bool(o, "ok", !a.failed);
-    chela_json_put(o, "checks", a.checks);
+    chela_json_put_bool(o, "ok", !a.report.failed);
+    chela_json_put(o, "checks", a.report.checks);
     return o;
 }
