@@ -274,10 +274,10 @@ void journal_results(struct journal_run *r, const struct journal_message *messag
 
 /* ---- answers ---- */
 
-static void add_chunk(struct journal_ops *o, const struct journal_run *r,
+static void add_chunk(struct journal_ops *o, enum sql statement, const struct journal_run *r,
                       const struct journal_chunk *c, unsigned place, uint64_t now)
 {
-    key(o, SQL_OUTBOX_PUT, r);
+    key(o, statement, r);
     ops_text(o, c->key);
     ops_int(o, place);
     ops_text(o, c->body);
@@ -292,7 +292,7 @@ void journal_post(const char *session, const struct journal_chunk *chunks, unsig
                                      .run = (char *)(uintptr_t)JOURNAL_POST};
     struct journal_batch *b = batch_new(session, true);
     for (unsigned i = 0; i < count; i++)
-        add_chunk(&b->ops, &post, &chunks[i], i, clock_now_ms());
+        add_chunk(&b->ops, SQL_OUTBOX_POST, &post, &chunks[i], i, clock_now_ms());
     batch_send(b, fn, owner);
 }
 
@@ -301,7 +301,7 @@ void journal_draft(struct journal_run *r, const struct journal_chunk *draft, jou
 {
     struct journal_batch *b = batch_of_run(r, true);
     run_join(r, &b->ops, 0);
-    add_chunk(&b->ops, r, draft, 0, clock_now_ms());
+    add_chunk(&b->ops, SQL_OUTBOX_PUT, r, draft, 0, clock_now_ms());
     batch_send(b, fn, owner);
 }
 
@@ -330,7 +330,7 @@ void journal_final(struct journal_run *r, const struct journal_message *message,
     if (message)
         add_message(&b->ops, r, message);
     for (unsigned i = 0; i < count; i++)
-        add_chunk(&b->ops, r, &chunks[i], i, now);
+        add_chunk(&b->ops, SQL_OUTBOX_PUT, r, &chunks[i], i, now);
     end_run(r, &b->ops, state, now);
     batch_send(b, fn, owner);
 }

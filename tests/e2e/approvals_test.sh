@@ -27,13 +27,10 @@ make() { # CHAT SENDER FOLDER
     say "$1" "$2" "mock: tool exec {\"command\":\"mkdir $3\",\"pty\":false}"
 }
 sent() { wait_for_line "$tmp/out" "$@"; }
-waiting() { # TEXT: the id of what waits with this in its command
-    local id
-    for _ in $(seq 1 300); do
-        id=$(chela approvals list --json | jq -er --arg t "$1" '[.[] | select(.request.command | contains($t))][0].id') && echo "$id" && return
-        timeout 0.05 tail -f /dev/null
-    done
+asks() { # TEXT: the id of what waits with this in its command
+    chela approvals list --json | jq -er --arg t "$1" '[.[] | select(.request.command | contains($t))][0].id'
 }
+waiting() { wait_until asks "$1" && asks "$1"; } # the same, once it waits
 
 # who may not
 make 7 anna one
@@ -50,15 +47,7 @@ ok test ! -e one -- "nothing ran"
 say 1 boss "/approve $id allow-always"
 wait_for_line "$tmp/gateway.log" "approval: .*allow-always by boss [(]spool:boss[)]" >/dev/null
 point $? "the owner's answer counts, from wherever, and is in the log"
-made() { # FOLDER
-
-    for _ in $(seq 1 200); do
-        [ -d "$1" ] && return 0
-        timeout 0.05 tail -f /dev/null
-    done
-    return 1
-}
-ok made one -- "the call runs"
+ok wait_until test -d one -- "the call runs"
 
 # always: the same source, another source, another call
 make 7 anna one2
@@ -67,7 +56,7 @@ isnt "$id" '' "another call of the same source is asked about: always covered th
 chela approvals deny "$id" >/dev/null
 rmdir one
 make 7 anna one
-ok made one -- "the same call of the same source runs unasked"
+ok wait_until test -d one -- "the same call of the same source runs unasked"
 rmdir one
 make 9 carl one
 id=$(waiting 'mkdir one')
@@ -82,7 +71,7 @@ is "$(waiting 'mkdir one')" "$id" "after a kill the same question waits"
 say 9 carl "/approve $id allow-once"
 like "$(sent $'^send\t9\t.*Only the owner')" 'Only the owner' "who may not before, may not after"
 say 1 boss "/approve $id allow-once"
-ok made one -- "and the owner's answer still counts"
+ok wait_until test -d one -- "and the owner's answer still counts"
 say 1 boss "/approve $id deny"
 like "$(sent $'^send\t1\t.*(already|no approval|None|nothing)')" 'send' "a second answer is told that it comes too late"
 

@@ -44,14 +44,6 @@ job=$(grep -oE '[0-9a-f]+-[0-9a-f]+' <<<"$out" | head -n 1)
 run chela cron run "$job"
 like "$out" "chela trace cron-$job-m" "it is started by hand"
 like "$(wait_for_line "$tmp/out" 'the answer to all')" $'^send\tboss\t' "its answer reaches the chat"
-wait_until() { # COMMAND...: until it succeeds
-
-    for _ in $(seq 1 200); do
-        "$@" >/dev/null 2>&1 && return 0
-        timeout 0.1 tail -f /dev/null
-    done
-    return 1
-}
 has_run() { chela cron runs "$1" --json | jq -e '.entries | length > 0'; }
 wait_until has_run "$job"
 run chela cron runs "$job"

@@ -21,13 +21,9 @@ tasks() { # KEY
 child() { "$build/chela" sessions list --keys | grep -m 1 subagent; }
 # Until the parent has answered to the result.
 answered() { # TEXT
-
-    for _ in $(seq 1 300); do
-        "$build/chela" sessions export agent:main:main 2>/dev/null | grep -q "\"role\":\"assistant\".*$1" && return 0
-        timeout 0.2 tail -f /dev/null
-    done
-    return 1
+    wait_most=60 wait_until has_answered "$1"
 }
+has_answered() { "$build/chela" sessions export agent:main:main | grep -q "\"role\":\"assistant\".*$1"; }
 
 # 1. killed while the sub-agent works: it goes on, its result comes once
 start_gateway

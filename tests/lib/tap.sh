@@ -196,6 +196,16 @@ wait_for_line() {
     [ -n "$line" ] && printf '%s\n' "$line"
 }
 
+# wait_until COMMAND...: until it succeeds, for what no line of a file tells; $wait_most seconds at most. Silent.
+wait_until() {
+    local end=$((SECONDS + ${wait_most:-20}))
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $end ] || return 1
+        timeout 0.05 tail -f /dev/null
+    done
+    return 0
+}
+
 # configure: the text on standard input becomes the user's chela.conf.
 configure() {
     {

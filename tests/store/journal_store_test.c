@@ -296,6 +296,25 @@ static void what_a_crash_left_is_found(void **state)
         assert_int_equal(found[i].rows, 0);
 }
 
+static void a_post_is_stored_once(void **state)
+{
+    (void)state;
+    static const struct journal_recovery all = {found_inbox, found_run, found_call, found_chunk};
+    const struct journal_chunk pieces[] = {{"post.k.0", "{}", CHELA_SEND_NEITHER},
+                                           {"post.k.1", "{}", CHELA_SEND_NEITHER}};
+    WAIT(journal_post("s", pieces, 2, answer_done, &a), CHELA_OK);
+    WAIT(journal_chunk_state("s", JOURNAL_POST, "post.k.0", CHELA_SEND_NEITHER, "SENT", "1",
+                             answer_done, &a),
+         CHELA_OK);
+    /* what was sent doesn't begin anew, and what waits isn't there twice */
+    WAIT(journal_post("s", pieces, 2, answer_done, &a), CHELA_E_CONFLICT);
+    WAIT(journal_post("s", pieces + 1, 1, answer_done, &a), CHELA_E_CONFLICT);
+    memset(found, 0, sizeof found);
+    WAIT(journal_recover(&all, answer_done, &a), CHELA_OK);
+    assert_int_equal(found[3].rows, 1);
+    assert_non_null(strstr(found[3].row[0], "post.k.1"));
+}
+
 static void sessions_are_patched_listed_reset_and_deleted(void **state)
 {
     (void)state;
@@ -498,6 +517,7 @@ int main(void)
         STORE_TEST(a_whole_turn_is_there_afterwards),
         STORE_TEST(nothing_starts_twice),
         STORE_TEST(what_a_crash_left_is_found),
+        STORE_TEST(a_post_is_stored_once),
         STORE_TEST(sessions_are_patched_listed_reset_and_deleted),
         STORE_TEST(search_follows_the_messages),
         STORE_TEST(documents_of_a_space_are_found_by_all_or_any_words),

@@ -333,6 +333,11 @@ void fake_calls_close(void)
 void journal_post(const char *session, const struct journal_chunk *chunks, unsigned count,
                   journal_fn *fn, void *owner)
 {
+    if (fake_row(fake_table("chunks"), "key", chunks[0].key)) {
+        struct fake_told *t = fake_tell(fn, owner);
+        error_set(&t->error, CHELA_E_CONFLICT, "%s is there already", chunks[0].key);
+        return;
+    }
     struct journal_run *r = journal_run_begin(session, JOURNAL_POST);
     for (unsigned i = 0; i < count; i++)
         journal_draft(r, &chunks[i], i + 1 == count ? fn : NULL, owner);

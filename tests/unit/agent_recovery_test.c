@@ -202,6 +202,10 @@ static void a_post_is_stored_before_it_goes_out(void **state)
     fake_start_agent();
     assert_int_equal(world.sends, 1);
     assert_string_equal(fake_chunk_state("post.k.0"), "SENT");
+    agent_post(&post, post_stored, &stored); /* who asks again is told that it is stored */
+    fake_run();
+    assert_int_equal(stored, 0);
+    assert_int_equal(world.sends, 1);
     const struct agent_post nowhere = {.channel = "none", .chat = "c", .text = "hi"};
     agent_post(&nowhere, post_stored, &stored);
     fake_run();

@@ -136,6 +136,10 @@ const struct sql_statement sql_statements[SQL_COUNT] = {
                         "INSERT INTO outbox(pk,run,key,n,body,class,state,at) "
                         "VALUES($1,$2,$3,$4,$5,$6,'SENDING',$7) ON CONFLICT(pk,run,key) DO UPDATE "
                         "SET n=excluded.n,body=excluded.body,state='SENDING',at=excluded.at"},
+    /* a draft becomes the answer by the one above; a post is stored once */
+    [SQL_OUTBOX_POST] = {"outbox_post", "HW", "tttitii", "",
+                         "INSERT INTO outbox(pk,run,key,n,body,class,state,at) "
+                         "VALUES($1,$2,$3,$4,$5,$6,'SENDING',$7)"},
     [SQL_OUTBOX_STATE] = {"outbox_state", "HW1",
                           "tttti"
                           "t",
