@@ -15,7 +15,7 @@
 
 #include "agent/agent.h"
 #include "agent/agents.h"
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"

@@ -7,12 +7,12 @@
 #include <support/json.h>
 
 #include "agent/agent.h"
-#include "agent/ask.h"
 #include "agent/flow.h"
-#include "agent/health.h"
-#include "agent/models.h"
+#include "agent/models/ask.h"
+#include "agent/models/health.h"
+#include "agent/models/models.h"
 #include "agent/session.h"
-#include "agent/toolplan.h"
+#include "agent/tools/toolplan.h"
 #include "agent/transcript.h"
 #include "base/clock.h"
 #include "base/mem.h"

@@ -10,10 +10,10 @@
 #include <support/json.h>
 
 #include "agent/agents.h"
-#include "agent/ask.h"
-#include "agent/journal.h"
-#include "agent/models.h"
-#include "agent/payer.h"
+#include "agent/journal/journal.h"
+#include "agent/models/ask.h"
+#include "agent/models/models.h"
+#include "agent/models/payer.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"

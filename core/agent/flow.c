@@ -8,7 +8,7 @@
 #include <string.h>
 #include <support/json.h>
 
-#include "agent/toolplan.h"
+#include "agent/tools/toolplan.h"
 #include "agent/transcript.h"
 #include "base/mem.h"
 

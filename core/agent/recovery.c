@@ -9,12 +9,12 @@
 #include <string.h>
 #include <support/json.h>
 
-#include "agent/allow.h"
-#include "agent/approval.h"
+#include "agent/chats/ingress.h"
+#include "agent/chats/outbox.h"
 #include "agent/flow.h"
-#include "agent/ingress.h"
-#include "agent/outbox.h"
 #include "agent/session.h"
+#include "agent/tools/allow.h"
+#include "agent/tools/approval.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"

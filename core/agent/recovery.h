@@ -4,7 +4,7 @@
 #ifndef AGENT_RECOVERY_H
 #define AGENT_RECOVERY_H
 
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 
 void recovery_run(journal_fn *fn, void *owner);
 

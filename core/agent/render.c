@@ -10,8 +10,8 @@
 #include <support/json.h>
 #include <wire/functions.h>
 
-#include "agent/journal.h"
-#include "agent/models.h"
+#include "agent/journal/journal.h"
+#include "agent/models/models.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "host/call.h"

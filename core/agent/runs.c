@@ -9,9 +9,9 @@
 #include <string.h>
 #include <support/json.h>
 
-#include "agent/decisions.h"
 #include "agent/flow.h"
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
+#include "agent/models/decisions.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/models/usage.h"
 #include "agent/state.h"
-#include "agent/usage.h"
 #include "base/buf.h"
 #include "base/list.h"
 

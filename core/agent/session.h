@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 
 struct message;
 struct json_object;

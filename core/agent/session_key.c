@@ -8,9 +8,9 @@
 #include <chela/chat.h>
 
 #include "agent/agents.h"
+#include "agent/chats/identities.h"
 #include "agent/digest.h"
 #include "agent/flow.h"
-#include "agent/identities.h"
 #include "agent/session.h"
 #include "base/mem.h"
 #include "host/settings.h"

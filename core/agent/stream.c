@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <support/json.h>
 
-#include "agent/draft.h"
+#include "agent/chats/draft.h"
 #include "agent/events.h"
 #include "agent/runs.h"
 #include "base/clock.h"

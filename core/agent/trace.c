@@ -9,7 +9,7 @@
 #include <support/json.h>
 
 #include "agent/flow.h"
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 #include "agent/runs.h"
 #include "base/mem.h"
 

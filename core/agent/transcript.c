@@ -8,8 +8,8 @@
 #include <support/json.h>
 
 #include "agent/agents.h"
-#include "agent/journal.h"
-#include "agent/tokens.h"
+#include "agent/journal/journal.h"
+#include "agent/models/tokens.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"

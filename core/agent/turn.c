@@ -10,11 +10,11 @@
 #include <support/json.h>
 
 #include "agent/agents.h"
+#include "agent/chats/draft.h"
+#include "agent/chats/typing.h"
 #include "agent/compaction.h"
-#include "agent/draft.h"
 #include "agent/events.h"
-#include "agent/models.h"
-#include "agent/typing.h"
+#include "agent/models/models.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"

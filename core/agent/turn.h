@@ -8,14 +8,14 @@
 #define AGENT_TURN_H
 
 #include "agent/flow.h"
-#include "agent/journal.h"
-#include "agent/loopguard.h"
-#include "agent/modelcall.h"
+#include "agent/journal/journal.h"
+#include "agent/models/modelcall.h"
+#include "agent/models/spending.h"
 #include "agent/runs.h"
-#include "agent/spending.h"
 #include "agent/stream.h"
-#include "agent/toolcall.h"
-#include "agent/toolplan.h"
+#include "agent/tools/loopguard.h"
+#include "agent/tools/toolcall.h"
+#include "agent/tools/toolplan.h"
 #include "agent/transcript.h"
 #include "base/buf.h"
 

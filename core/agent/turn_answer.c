@@ -7,12 +7,12 @@
 #include <support/json.h>
 
 #include "agent/agents.h"
+#include "agent/chats/typing.h"
+#include "agent/chats/verbose.h"
 #include "agent/digest.h"
 #include "agent/events.h"
-#include "agent/models.h"
+#include "agent/models/models.h"
 #include "agent/turn.h"
-#include "agent/typing.h"
-#include "agent/verbose.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/log.h"

@@ -8,12 +8,12 @@
 #include <support/json.h>
 
 #include "agent/agents.h"
-#include "agent/approval.h"
-#include "agent/decisions.h"
 #include "agent/digest.h"
-#include "agent/modelkeys.h"
-#include "agent/models.h"
-#include "agent/spending.h"
+#include "agent/models/decisions.h"
+#include "agent/models/modelkeys.h"
+#include "agent/models/models.h"
+#include "agent/models/spending.h"
+#include "agent/tools/approval.h"
 #include "agent/turn.h"
 #include "base/clock.h"
 #include "base/mem.h"

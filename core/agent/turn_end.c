@@ -6,10 +6,10 @@
 #include <string.h>
 #include <support/json.h>
 
-#include "agent/draft.h"
+#include "agent/chats/draft.h"
+#include "agent/chats/typing.h"
 #include "agent/events.h"
 #include "agent/turn.h"
-#include "agent/typing.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "agent/agents.h"
-#include "agent/decisions.h"
-#include "agent/health.h"
-#include "agent/modelkeys.h"
+#include "agent/models/decisions.h"
+#include "agent/models/health.h"
+#include "agent/models/modelkeys.h"
 #include "agent/turn.h"
 #include "base/clock.h"
 #include "base/id.h"

@@ -7,8 +7,8 @@
 #include <support/json.h>
 
 #include "agent/agents.h"
-#include "agent/models.h"
-#include "agent/tokens.h"
+#include "agent/models/models.h"
+#include "agent/models/tokens.h"
 #include "agent/turn.h"
 #include "base/clock.h"
 #include "base/mem.h"

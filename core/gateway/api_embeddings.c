@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/models.h"
+#include "agent/models/models.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "gateway/api.h"

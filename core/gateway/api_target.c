@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/models.h"
+#include "agent/models/models.h"
 #include "base/id.h"
 #include "base/mem.h"
 #include "gateway/api_turn.h"

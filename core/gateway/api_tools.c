@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/invoke.h"
+#include "agent/tools/invoke.h"
 #include "base/mem.h"
 #include "gateway/api.h"
 #include "gateway/denied.h"

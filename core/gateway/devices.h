@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 
 struct json_object;
 

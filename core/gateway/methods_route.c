@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 #include "base/mem.h"
 #include "gateway/method.h"
 #include "support/json.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 #include "base/id.h"
 #include "base/mem.h"
 #include "gateway/method.h"

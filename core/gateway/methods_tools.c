@@ -8,7 +8,7 @@
 
 #include "agent/agent.h"
 #include "agent/agents.h"
-#include "agent/invoke.h"
+#include "agent/tools/invoke.h"
 #include "base/mem.h"
 #include "gateway/catalog.h"
 #include "gateway/denied.h"

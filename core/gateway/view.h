@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 
 struct json_object;
 

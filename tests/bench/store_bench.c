@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"

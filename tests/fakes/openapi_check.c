@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/schema.h"
+#include "agent/schema/schema.h"
 #include "support/json.h"
 
 enum { COMPILED_MOST = 64 };

@@ -2,7 +2,7 @@
  * Feeds the schema validator a schema and, behind a NUL, a value. Whatever they are, it must
  * neither crash nor hang, say the same twice, and give printable errors.
  */
-#include "agent/schema.h"
+#include "agent/schema/schema.h"
 #include "base/utf8.h"
 #include "support/json.h"
 

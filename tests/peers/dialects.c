@@ -13,7 +13,7 @@
 
 #include <chela/channel.h>
 
-#include "agent/markup.h"
+#include "agent/chats/markup.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"

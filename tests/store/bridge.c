@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/mem.h"

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/journal_private.h"
+#include "agent/journal/journal_private.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "host/loop.h"

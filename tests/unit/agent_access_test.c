@@ -1,10 +1,10 @@
 /*
  * Who may talk to the assistant: direct chats, groups, pairing, owners, identities and bindings
- * (core/agent/access.c, pairing.c, identities.c, bindings.c), as a channel sees it.
+ * (core/agent/chats/access.c, pairing.c, identities.c, bindings.c), as a channel sees it.
  */
 #include "tests/unit/agent_world.h"
 
-#include "agent/pairing.h"
+#include "agent/chats/pairing.h"
 #include "base/clock.h"
 
 static struct {

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/agent_world.h"
 
-#include "agent/toolcall.h"
+#include "agent/tools/toolcall.h"
 
 static void one_call(const char *id, const char *tool, const char *arguments)
 {

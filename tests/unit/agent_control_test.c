@@ -2,9 +2,9 @@
  * provider, why a tool is or isn't offered, and turns that go round in circles. */
 #include "tests/unit/agent_world.h"
 
-#include "agent/allow.h"
-#include "agent/toolplan.h"
-#include "agent/toolsearch.h"
+#include "agent/tools/allow.h"
+#include "agent/tools/toolplan.h"
+#include "agent/tools/toolsearch.h"
 
 /* A change of the configuration: the real one is a new object, by which kept plans are known to be
  * old. */

@@ -1,6 +1,6 @@
 /*
  * Drafts and typing indicators: an answer that grows in a chat whose channel edits
- * (core/agent/draft.c, typing.c), as the channel sees it.
+ * (core/agent/chats/draft.c, typing.c), as the channel sees it.
  */
 #include "tests/unit/agent_world.h"
 

@@ -1,7 +1,7 @@
 /* What follows when a model call fails, by the class of the failure. */
 #include "tests/unit/agent_world.h"
 
-#include "agent/health.h"
+#include "agent/models/health.h"
 
 enum { NEXT, RETRY, LARGER, SIMPLER, END };
 

@@ -13,7 +13,7 @@
 #include <support/json.h>
 
 #include "agent/digest.h"
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/list.h"

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 #include "base/list.h"
 
 void fake_journal_open(void);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <support/json.h>
 
-#include "agent/journal.h"
+#include "agent/journal/journal.h"
 #include "base/mem.h"
 #include "tests/unit/agent_fake.h"
 #include "tests/unit/agent_fake_journal.h"

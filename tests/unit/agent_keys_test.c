@@ -2,8 +2,8 @@
  * stronger model. */
 #include "tests/unit/agent_world.h"
 
-#include "agent/health.h"
-#include "agent/modelkeys.h"
+#include "agent/models/health.h"
+#include "agent/models/modelkeys.h"
 
 static const char *model_of(unsigned n)
 {

@@ -2,8 +2,8 @@
  * on. */
 #include "tests/unit/agent_world.h"
 
-#include "agent/models.h"
-#include "agent/usage.h"
+#include "agent/models/models.h"
+#include "agent/models/usage.h"
 #include "base/clock.h"
 
 enum { DAY_MS = 24 * 3600 * 1000 };

@@ -3,8 +3,8 @@
 
 #include "agent/agents.h"
 #include "agent/flow.h"
-#include "agent/policy.h"
 #include "agent/session.h"
+#include "agent/tools/policy.h"
 
 /* level x risk -> answer; A ask (always offered), a ask (never always), L only the list, F free,
  * X forbidden */

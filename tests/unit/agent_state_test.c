@@ -3,7 +3,7 @@
 
 #include "agent/runs.h"
 #include "agent/state.h"
-#include "agent/toolcall.h"
+#include "agent/tools/toolcall.h"
 
 static const char *const turn_ways[] = {
     "IDLE>RECEIVED",

@@ -1,10 +1,10 @@
 /* Texts on their way out: dialects of Markdown, pieces, bounded results. */
 #include "tests/unit/agent_world.h"
 
-#include "agent/markup.h"
-#include "agent/result.h"
+#include "agent/chats/markup.h"
+#include "agent/models/tokens.h"
 #include "agent/stream.h"
-#include "agent/tokens.h"
+#include "agent/tools/result.h"
 #include "base/utf8.h"
 
 static const char source[] =

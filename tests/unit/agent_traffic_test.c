@@ -1,9 +1,9 @@
 /*
- * What really goes over a channel, and what became of what was sent (core/agent/traffic.c).
+ * What really goes over a channel, and what became of what was sent (core/agent/chats/traffic.c).
  */
 #include "tests/unit/agent_world.h"
 
-#include "agent/traffic.h"
+#include "agent/chats/traffic.h"
 #include "base/clock.h"
 
 static const char *describe(void)

@@ -1,7 +1,7 @@
 /* Whole turns: what is stored, sent and told, in which order. */
 #include "tests/unit/agent_world.h"
 
-#include "agent/hooks.h"
+#include "agent/tools/hooks.h"
 
 static void a_plain_turn_has_two_barriers_and_answers(void **state)
 {

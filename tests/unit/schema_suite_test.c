@@ -5,7 +5,7 @@
  */
 #include "tests/unit/shared.h"
 
-#include "agent/schema.h"
+#include "agent/schema/schema.h"
 #include "support/json.h"
 
 #include <dirent.h>

@@ -5,9 +5,9 @@
  */
 #include "tests/unit/shared.h"
 
-#include "agent/schema.h"
-#include "agent/schema_pattern.h"
-#include "agent/schema_uri.h"
+#include "agent/schema/schema.h"
+#include "agent/schema/schema_pattern.h"
+#include "agent/schema/schema_uri.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"

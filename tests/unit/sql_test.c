@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/sql/statements.h"
+#include "agent/journal/sql/statements.h"
 
 /* The store's tokenizer by its name, for a database that is only looked at. */
 static void add_tokenizer(sqlite3 *db)

@@ -1,0 +1,75 @@
+/*
+ * The table of all keywords: what the validator knows, in which drafts, what each must look like,
+ * and who checks it. Names that aren't here are ignored, as the standard says.
+ */
+#include "agent/schema/schema_keywords.h"
+
+#define NEW   (DRAFT_2019 | DRAFT_2020 | DRAFT_ANY)
+#define TUPLE (DRAFT_2020 | DRAFT_ANY)
+#define OLD   (DRAFT_7 | DRAFT_2019 | DRAFT_ANY)
+
+const struct schema_keyword schema_keywords[] = {
+    {"type", SHAPE_TYPES, DRAFT_ALL, TYPE_ALL, schema_check_type, {0}},
+    {"enum", SHAPE_LIST, DRAFT_ALL, TYPE_ALL, schema_check_enum, {0}},
+    {"const", SHAPE_ANY, DRAFT_ALL, TYPE_ALL, schema_check_const, {0}},
+    {"minimum", SHAPE_NUMBER, DRAFT_ALL, TYPE_NUMBER, schema_check_number, {0}},
+    {"maximum", SHAPE_NUMBER, DRAFT_ALL, TYPE_NUMBER, schema_check_number, {0}},
+    {"exclusiveMinimum", SHAPE_NUMBER, DRAFT_ALL, TYPE_NUMBER, schema_check_number, {0}},
+    {"exclusiveMaximum", SHAPE_NUMBER, DRAFT_ALL, TYPE_NUMBER, schema_check_number, {0}},
+    {"multipleOf", SHAPE_DIVISOR, DRAFT_ALL, TYPE_NUMBER, schema_check_number, {0}},
+    {"minLength", SHAPE_COUNT, DRAFT_ALL, TYPE_STRING, schema_check_count, {0}},
+    {"maxLength", SHAPE_COUNT, DRAFT_ALL, TYPE_STRING, schema_check_count, {0}},
+    {"pattern", SHAPE_PATTERN, DRAFT_ALL, TYPE_STRING, schema_check_pattern, {0}},
+    {"minItems", SHAPE_COUNT, DRAFT_ALL, TYPE_ARRAY, schema_check_count, {0}},
+    {"maxItems", SHAPE_COUNT, DRAFT_ALL, TYPE_ARRAY, schema_check_count, {0}},
+    {"uniqueItems", SHAPE_BOOL, DRAFT_ALL, TYPE_ARRAY, schema_check_unique, {0}},
+    {"minProperties", SHAPE_COUNT, DRAFT_ALL, TYPE_OBJECT, schema_check_count, {0}},
+    {"maxProperties", SHAPE_COUNT, DRAFT_ALL, TYPE_OBJECT, schema_check_count, {0}},
+    {"required", SHAPE_NAMES, DRAFT_ALL, TYPE_OBJECT, schema_check_required, {0}},
+    {"dependentRequired", SHAPE_NAME_LISTS, NEW, TYPE_OBJECT, schema_check_dependent, {0}},
+
+    {"$ref", SHAPE_REFERENCE, DRAFT_ALL, TYPE_ALL, schema_check_reference, {0}},
+    {"$dynamicRef", SHAPE_REFUSED, TUPLE, 0, NULL, {0}},
+    {"$recursiveRef", SHAPE_REFUSED, DRAFT_2019 | DRAFT_ANY, 0, NULL, {0}},
+    {"allOf", SHAPE_SCHEMAS, DRAFT_ALL, TYPE_ALL, schema_check_all_of, {0}},
+    {"anyOf", SHAPE_SCHEMAS, DRAFT_ALL, TYPE_ALL, schema_check_any_of, {0}},
+    {"oneOf", SHAPE_SCHEMAS, DRAFT_ALL, TYPE_ALL, schema_check_one_of, {0}},
+    {"not", SHAPE_SCHEMA, DRAFT_ALL, TYPE_ALL, schema_check_not, {0}},
+    {"if", SHAPE_SCHEMA, DRAFT_ALL, TYPE_ALL, schema_check_if, {"then", "else"}},
+    {"then", SHAPE_SCHEMA, DRAFT_ALL, 0, NULL, {0}},
+    {"else", SHAPE_SCHEMA, DRAFT_ALL, 0, NULL, {0}},
+    {"dependentSchemas", SHAPE_MEMBERS, NEW, TYPE_OBJECT, schema_check_dependent, {0}},
+    {"dependencies", SHAPE_DEPENDENCIES, DRAFT_ALL, TYPE_OBJECT, schema_check_dependent, {0}},
+
+    {"properties", SHAPE_MEMBERS, DRAFT_ALL, TYPE_OBJECT, schema_check_properties, {0}},
+    {"patternProperties", SHAPE_PATTERNS, DRAFT_ALL, TYPE_OBJECT, schema_check_patterns, {0}},
+    {"additionalProperties",
+     SHAPE_SCHEMA,
+     DRAFT_ALL,
+     TYPE_OBJECT,
+     schema_check_additional,
+     {"properties", "patternProperties"}},
+    {"propertyNames", SHAPE_SCHEMA, DRAFT_ALL, TYPE_OBJECT, schema_check_names, {0}},
+    {"prefixItems", SHAPE_SCHEMAS, TUPLE, TYPE_ARRAY, schema_check_tuple, {0}},
+    {"items", SHAPE_ITEMS, DRAFT_ALL, TYPE_ARRAY, schema_check_items, {"prefixItems"}},
+    {"additionalItems", SHAPE_SCHEMA, OLD, TYPE_ARRAY, schema_check_additional_items, {"items"}},
+    {"contains",
+     SHAPE_SCHEMA,
+     DRAFT_ALL,
+     TYPE_ARRAY,
+     schema_check_contains,
+     {"minContains", "maxContains"}},
+    {"minContains", SHAPE_COUNT, NEW, 0, NULL, {0}},
+    {"maxContains", SHAPE_COUNT, NEW, 0, NULL, {0}},
+    {"$defs", SHAPE_MEMBERS, DRAFT_ALL, 0, NULL, {0}},
+    {"definitions", SHAPE_MEMBERS, DRAFT_ALL, 0, NULL, {0}},
+
+    {"unevaluatedItems", SHAPE_SCHEMA, NEW, TYPE_ARRAY, schema_check_unevaluated_items, {0}},
+    {"unevaluatedProperties",
+     SHAPE_SCHEMA,
+     NEW,
+     TYPE_OBJECT,
+     schema_check_unevaluated_members,
+     {"properties"}},
+    {NULL, SHAPE_ANY, 0, 0, NULL, {0}},
+};
