@@ -247,8 +247,9 @@ static void a_terminal_echoes_resizes_and_is_controlled(void **state)
 {
     struct process_request r = {.flags = CHELA_PTY, .rows = 10, .columns = 40};
     (void)state;
-    uint64_t id = run_with(&r, "trap 'echo resized' WINCH; tty; stty size; read x; stty size; "
-                               "echo got:$x; while read y; do echo more:$y; done; echo bye");
+    uint64_t id =
+        run_with(&r, "trap 'echo resized' WINCH; tty; stty size; until read x; do :; done; "
+                     "stty size; echo got:$x; while read y; do echo more:$y; done; echo bye");
     WAIT_FOR(strstr(text(1), "10 40"));
     assert_non_null(strstr(text(1), "/dev/pts/"));
     process_resize(id, 30, 100);
