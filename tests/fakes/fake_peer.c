@@ -195,7 +195,9 @@ _Noreturn void peer_serve(unsigned port, const struct peer_handlers *to)
                 wslay_event_send(peers[i].wslay) != 0) {
                 peers[i].closing = true;
             }
-            if (peers[i].closing) {
+            bool over = peers[i].wslay != NULL && !wslay_event_want_read(peers[i].wslay) &&
+                        !wslay_event_want_write(peers[i].wslay); /* both have said goodbye */
+            if (peers[i].closing || over) {
                 close_peer(&peers[i]);
             }
         }
