@@ -160,6 +160,23 @@ await askInVain('device.pair.remove', { deviceId: 'nobody' });
 await askInVain('device.pair.rename', { deviceId: 'nobody', label: 'x' });
 await askInVain('device.token.rotate', { deviceId: 'nobody', role: 'operator' });
 await askInVain('device.token.revoke', { deviceId: 'nobody', role: 'operator' });
+const job = await ask('cron.add', {
+    name: 'tea', schedule: { kind: 'at', at: '2099-01-01T16:00:00Z' }, sessionTarget: 'isolated', wakeMode: 'now',
+    payload: { kind: 'agentTurn', message: 'help' }, delivery: { mode: 'none' },
+});
+await ask('cron.get', { id: job.id });
+await ask('cron.update', { id: job.id, patch: { description: 'at four' } });
+await ask('cron.list', { includeDisabled: true });
+await ask('cron.status', {});
+const ran = await ask('cron.run', { id: job.id, mode: 'force' });
+await ask('cron.runs', { id: job.id, limit: 5 });
+await ask('cron.remove', { id: job.id });
+console.log(`cron.run answered ${JSON.stringify(ran)}`);
+await ask('wake', { mode: 'next-heartbeat', text: 'the bell rang' });
+await ask('last-heartbeat', {});
+await ask('memory.search', { query: 'note' });
+await ask('memory.index', {});
+await ask('skills.status', { agentId });
 await ask('chela.dashboard.code', {});
 await ask('chela.audit', { limit: 5 });
 await ask('sessions.unsubscribe', {});

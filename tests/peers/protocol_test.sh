@@ -17,7 +17,7 @@ is "$status" 0 "every method that the gateway advertises is asked and answers" |
 like "$out" 'no.such.method is refused as INVALID_REQUEST' "and one that it hasn't is refused"
 ok test -e made.txt -- "the approved command ran"
 is "$(frames gateway 'map(select(.type == "event") | .event) | unique - ["tick", "health", "shutdown"]')" \
-    '["agent","chat","connect.challenge","exec.approval.requested","exec.approval.resolved","presence","session.message","sessions.changed"]' \
+    '["agent","chat","config.changed","connect.challenge","exec.approval.requested","exec.approval.resolved","presence","session.message","sessions.changed"]' \
     "every event came that a turn with an approval brings"
 check_frames "all frames are as OpenClaw publishes them"
 
