@@ -232,14 +232,15 @@ is "$(grep -E '"POST".*held answer' "$tmp/calls" | jq -r .body.nonce | sort -u |
 like "$(curl -s --max-time 20 "$discord/api/v10/channels/901/messages?limit=100" -H 'Authorization: Bot token-1' -H 'User-Agent: DiscordBot (test, 1)' |
     jq -c '[.[] | select(.content == "held answer")] | length')" '^1$' "and Discord has it once"
 lost 81 'mock: say said while you were away'
-stop_background mock
-message 82 1 'mock: say after the crash'
-wait_for_line "$tmp/gateway.log" 'mock-1' >/dev/null
+message 82 1 'mock: gated It came | after the crash.'
+wait_for_line "$tmp/requests" 'after the crash' >/dev/null
 stop_gateway KILL
+stop_background mock KILL # it waits at the gate
 lost 83 'mock: say said while you were down'
-start_background mock "$build/tests/fakes/mock_model" --port "$model_port" --log "$tmp/requests"
+start_background mock "$build/tests/fakes/mock_model" --port "$model_port" --log "$tmp/requests" --gate "$tmp/gate"
 start_gateway
-like "$(call '"POST".*after the crash')" '/901/' "killed between receipt and reply: answered after the restart"
+echo go >"$tmp/gate" # when it is asked again
+like "$(call '"(POST|PATCH)".*after the crash')" '/901/' "killed between receipt and reply: answered after the restart"
 like "$(call '"POST".*said while you were down')" '/901/' "and what was said meanwhile"
 stop_gateway
 is "$status" 0 "the gateway ends well"
