@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "host/loop.h"
+#include "host/worklist.h"
 
 enum { CONNECT_MS = 10 * 1000, IDLE_MS = 120 * 1000, TOTAL_MS = 120 * 1000 };
 
@@ -19,15 +20,14 @@ struct http_setup http_defaults;
 
 static struct {
     struct map by_id;
-    struct link all, work, blocked;
+    struct link all;
+    struct worklist work;
     uint64_t last_id;
 } pool;
 
 void http_work(struct http *h)
 {
-    list_remove(&h->work);
-    list_append(&pool.work, &h->work);
-    loop_again();
+    worklist_add(&pool.work, &h->work);
 }
 
 void http_finished(void *arg, CURLcode result)
@@ -234,8 +234,9 @@ static void finish(struct http *h)
 }
 
 /* Does what is due; false: its consumer has no room. */
-static bool step(struct http *h)
+static bool step(struct link *work)
 {
+    struct http *h = CONTAINER_OF(work, struct http, work);
     if (!h->easy && !h->finished && !h->stop_class)
         begin(h);
     if (h->connected && h->connect_timer) {
@@ -259,25 +260,7 @@ static bool step(struct http *h)
 
 static bool before_poll(void)
 {
-    struct link now;
-    list_init(&now);
-    while (!list_empty(&pool.blocked)) {
-        struct link *l = pool.blocked.next;
-        list_remove(l);
-        list_append(&now, l);
-    }
-    while (!list_empty(&pool.work)) {
-        struct link *l = pool.work.next;
-        list_remove(l);
-        list_append(&now, l);
-    }
-    while (!list_empty(&now)) {
-        struct http *h = CONTAINER_OF(now.next, struct http, work);
-        list_remove(&h->work);
-        if (!step(h) && list_empty(&h->work))
-            list_append(&pool.blocked, &h->work);
-    }
-    return !list_empty(&pool.work);
+    return worklist_run(&pool.work, step);
 }
 
 /* What others call. */
@@ -290,8 +273,7 @@ void http_open(const struct http_setup *setup)
     http_defaults.connect_ms = setup->connect_ms ? setup->connect_ms : CONNECT_MS;
     http_defaults.proxy_is_public = setup->proxy_is_public;
     list_init(&pool.all);
-    list_init(&pool.work);
-    list_init(&pool.blocked);
+    worklist_open(&pool.work);
     multi_open();
     loop_before_poll(before_poll);
 }

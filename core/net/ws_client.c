@@ -14,18 +14,18 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "host/worklist.h"
 
 static struct {
     struct map by_id;
-    struct link all, work, blocked;
+    struct link all;
+    struct worklist work;
     uint64_t last_id;
 } pool;
 
 void ws_work(struct ws *w)
 {
-    list_remove(&w->work);
-    list_append(&pool.work, &w->work);
-    loop_again();
+    worklist_add(&pool.work, &w->work);
 }
 
 void ws_fail(struct ws *w, uint32_t class, const char *text)
@@ -154,8 +154,9 @@ static bool has_room(const struct ws *w)
 }
 
 /* Does what is due; false: the consumer has no room. */
-static bool step(struct ws *w)
+static bool step(struct link *work)
 {
+    struct ws *w = CONTAINER_OF(work, struct ws, work);
     bool room = true;
     w->budget = WS_READ_BUDGET;
     w->again = false;
@@ -186,23 +187,7 @@ static bool step(struct ws *w)
 
 static bool before_poll(void)
 {
-    struct link now;
-    list_init(&now);
-    for (int i = 0; i < 2; i++) {
-        struct link *from = i ? &pool.work : &pool.blocked;
-        while (!list_empty(from)) {
-            struct link *l = from->next;
-            list_remove(l);
-            list_append(&now, l);
-        }
-    }
-    while (!list_empty(&now)) {
-        struct ws *w = CONTAINER_OF(now.next, struct ws, work);
-        list_remove(&w->work);
-        if (!step(w) && list_empty(&w->work))
-            list_append(&pool.blocked, &w->work);
-    }
-    return !list_empty(&pool.work);
+    return worklist_run(&pool.work, step);
 }
 
 /* What others call. */
@@ -210,8 +195,7 @@ static bool before_poll(void)
 void ws_open(void)
 {
     list_init(&pool.all);
-    list_init(&pool.work);
-    list_init(&pool.blocked);
+    worklist_open(&pool.work);
     loop_before_poll(before_poll);
 }
 

@@ -16,18 +16,18 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "host/worklist.h"
 
 static struct {
     struct map by_id;
-    struct link all, work, blocked;
+    struct link all;
+    struct worklist work;
     uint64_t last_id;
 } pool;
 
 void process_work(struct process *p)
 {
-    list_remove(&p->work);
-    list_append(&pool.work, &p->work);
-    loop_again();
+    worklist_add(&pool.work, &p->work);
 }
 
 static void supervisor_late(void *arg)
@@ -173,8 +173,9 @@ static void finish(struct process *p)
 }
 
 /* Does what is due; false: its consumer has no room. */
-static bool step(struct process *p)
+static bool step(struct link *work)
 {
+    struct process *p = CONTAINER_OF(work, struct process, work);
     bool room = process_io_read(p);
     if (!room && p->drain) { /* it is we who don't read */
         loop_timer_stop(p->drain);
@@ -191,23 +192,7 @@ static bool step(struct process *p)
 
 static bool before_poll(void)
 {
-    struct link now;
-    list_init(&now);
-    for (int i = 0; i < 2; i++) {
-        struct link *from = i ? &pool.work : &pool.blocked;
-        while (!list_empty(from)) {
-            struct link *l = from->next;
-            list_remove(l);
-            list_append(&now, l);
-        }
-    }
-    while (!list_empty(&now)) {
-        struct process *p = CONTAINER_OF(now.next, struct process, work);
-        list_remove(&p->work);
-        if (!step(p) && list_empty(&p->work))
-            list_append(&pool.blocked, &p->work);
-    }
-    return !list_empty(&pool.work);
+    return worklist_run(&pool.work, step);
 }
 
 /* ---- what others call ---- */
@@ -215,8 +200,7 @@ static bool before_poll(void)
 void process_open(void)
 {
     list_init(&pool.all);
-    list_init(&pool.work);
-    list_init(&pool.blocked);
+    worklist_open(&pool.work);
     signal(SIGPIPE, SIG_IGN); /* of a child that reads no more; children get the default back */
     loop_before_poll(before_poll);
 }
