@@ -175,7 +175,7 @@ static void a_session_that_was_forgotten_is_begun_anew(void **state)
         call_tool();
         answer(said[i], NULL, NULL, "{\"error\":{\"message\":\"No valid session ID\"}}");
         assert_non_null(strstr(kit_done(k)->text.s, "forgotten"));
-        kit_advance(k, 1000 << i);
+        kit_advance(k, UINT64_C(1000) << i);
         assert_false(has_header("Mcp-Session-Id", NULL));
         greet(4 + 3 * (int)i);
     }
