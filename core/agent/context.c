@@ -14,9 +14,7 @@
 #include "agent/instructions.h"
 #include "agent/journal/journal.h"
 #include "agent/models/tokens.h"
-#include "agent/renewal.h"
 #include "agent/runs.h"
-#include "agent/session.h"
 #include "agent/tools/hooks.h"
 #include "agent/tools/toolplan.h"
 #include "agent/transcript.h"
@@ -41,7 +39,6 @@ struct assembly {
     char *workspace;
     struct section *sections;
     unsigned section_count, left;
-    bool renewed; /* the session has begun anew for this message */
 };
 
 static struct run *run_of(const struct assembly *a)
@@ -265,32 +262,6 @@ static void session_began(void *owner, const struct hooks_result *r)
     (void)r;
 }
 
-static void loaded(void *owner, struct transcript *t, const struct error *e);
-
-static void renewed(void *owner, const struct error *e)
-{
-    struct assembly *a = owner;
-    if (e)
-        log_warning("agent", "session %s could not begin anew: %s", a->p->job->session, e->text);
-    transcript_get(a->p->job->session, loaded, a);
-}
-
-/* A run that goes on after a restart belongs to the conversation that it began in. */
-static bool renew(struct assembly *a, struct transcript *t)
-{
-    const struct job *j = a->p->job;
-    const char *why = j->recovered || a->renewed || (t->count == 0 && !*t->summary)
-                          ? NULL
-                          : renewal_due(t->updated, clock_now_ms());
-    if (!why)
-        return false;
-    a->renewed = true;
-    log_info("agent", "session %s begins anew (%s)", j->session, why);
-    transcript_release(t);
-    session_renew(j->session, why, renewed, a);
-    return true;
-}
-
 static void loaded(void *owner, struct transcript *t, const struct error *e)
 {
     struct assembly *a = owner;
@@ -300,8 +271,6 @@ static void loaded(void *owner, struct transcript *t, const struct error *e)
         assemble(a);
         return;
     }
-    if (renew(a, t))
-        return;
     a->p->transcript = t;
     a->p->first = t->count;
     if (t->count == 0 && !*t->summary && hooks_any(CHELA_SESSION_START)) {

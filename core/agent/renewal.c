@@ -7,6 +7,11 @@
 #include <time.h>
 
 #include "agent/agents.h"
+#include "agent/flow.h"
+#include "agent/session.h"
+#include "agent/transcript.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "host/settings.h"
 
 enum { AT_HOUR = 4, IDLE_MS = 8 * 3600 * 1000 };
@@ -39,4 +44,38 @@ const char *renewal_due(uint64_t updated, uint64_t now)
         return now > updated && now - updated >= (uint64_t)idle ? mode : NULL;
     }
     return NULL;
+}
+
+static void renewed(void *owner, const struct error *e)
+{
+    struct job *j = owner;
+    if (e)
+        log_warning("agent", "session %s could not begin anew: %s", j->session, e->text);
+    context_build(j);
+}
+
+static void loaded(void *owner, struct transcript *t, const struct error *e)
+{
+    struct job *j = owner;
+    if (e) { /* who builds the prompt tells it */
+        context_build(j);
+        return;
+    }
+    bool any = t->count > 0 || *t->summary;
+    const char *why = any ? renewal_due(t->updated, clock_now_ms()) : NULL;
+    transcript_release(t);
+    if (!why) {
+        context_build(j);
+        return;
+    }
+    log_info("agent", "session %s begins anew (%s)", j->session, why);
+    session_renew(j->session, why, renewed, j);
+}
+
+void renewal_pass(struct job *j)
+{
+    if (j->recovered)
+        context_build(j);
+    else
+        transcript_get(j->session, loaded, j);
 }

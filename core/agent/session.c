@@ -1,6 +1,6 @@
 /*
  * The session manager: lanes, one for each session in which something runs or waits, and a bound on
- * how many turns run in all. Called by ingress.c, calls context.c. What a new message does to a
+ * how many turns run in all. Called by ingress.c, calls renewal.c. What a new message does to a
  * running turn is decided in queue.c.
  */
 #include "agent/session.h"
@@ -14,6 +14,7 @@
 #include "agent/events.h"
 #include "agent/flow.h"
 #include "agent/queue.h"
+#include "agent/renewal.h"
 #include "agent/runs.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -95,7 +96,7 @@ static void start(struct lane *l)
     l->run = xstrdup(j->run);
     running++;
     runs_open(j->run, j->session, j->agent);
-    context_build(j);
+    renewal_pass(j);
 }
 
 static void start_ready(void)
