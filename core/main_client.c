@@ -17,6 +17,7 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *summary;
 } commands[] = {
+    {"onboard", cmd_onboard, "set up a model, a channel and the service, and try them"},
     {"chat", cmd_chat, "hold a conversation in the terminal"},
     {"agent", cmd_agent, "have one message answered"},
     {"gateway", cmd_gateway, "run the gateway in the foreground"},

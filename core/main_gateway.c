@@ -45,7 +45,7 @@
 
 enum { EXIT_CONFIG = 78, EXIT_USAGE = 2, FORCE_MS = 60000, STORE_FORCE_MS = 5000 };
 
-enum action { RUN, CHECK, SHOW, DOCTOR, PATHS, TRUST, DISTRUST };
+enum action { RUN, CHECK, SHOW, TYPES, DOCTOR, PATHS, TRUST, DISTRUST };
 
 static struct {
     enum action action;
@@ -441,7 +441,7 @@ static int usage(int status)
     fputs("usage: chelad [--config FILE] [--port N] [--bind ADDRESS] [--verbose] [--ready-fd N]\n"
           "       chelad --check | --config-show [--json] | --doctor [--security] [--json] | "
           "--version\n"
-          "       chelad --config-path | --trust FOLDER | --distrust FOLDER\n",
+          "       chelad --types | --config-path | --trust FOLDER | --distrust FOLDER\n",
           status ? stderr : stdout);
     return status;
 }
@@ -452,6 +452,7 @@ static int read_arguments(int argc, char **argv)
     enum {
         OPT_CHECK = 256,
         OPT_SHOW,
+        OPT_TYPES,
         OPT_JSON,
         OPT_DOCTOR,
         OPT_SECURITY,
@@ -468,6 +469,7 @@ static int read_arguments(int argc, char **argv)
         {"config", required_argument, NULL, 'c'},
         {"check", no_argument, NULL, OPT_CHECK},
         {"config-show", no_argument, NULL, OPT_SHOW},
+        {"types", no_argument, NULL, OPT_TYPES},
         {"json", no_argument, NULL, OPT_JSON},
         {"doctor", no_argument, NULL, OPT_DOCTOR},
         {"security", no_argument, NULL, OPT_SECURITY},
@@ -488,6 +490,7 @@ static int read_arguments(int argc, char **argv)
         case 'v': daemon_state.verbose = true; break;
         case OPT_CHECK: daemon_state.action = CHECK; break;
         case OPT_SHOW: daemon_state.action = SHOW; break;
+        case OPT_TYPES: daemon_state.action = TYPES; break;
         case OPT_DOCTOR: daemon_state.action = DOCTOR; break;
         case OPT_SECURITY: daemon_state.security = true; break;
         case OPT_PATHS: daemon_state.action = PATHS; break;
@@ -537,6 +540,11 @@ int main(int argc, char **argv)
         status = EXIT_CONFIG;
     } else if (daemon_state.action == SHOW) {
         status = show(s);
+    } else if (daemon_state.action == TYPES) {
+        json_object *types = plugins_describe(s);
+        puts(chela_json_text(types, NULL));
+        json_object_put(types);
+        status = 0;
     } else if (daemon_state.action == CHECK) {
         puts("The configuration is good.");
         status = 0;

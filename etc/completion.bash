@@ -24,7 +24,7 @@ _chela() {
         ;;
     chela)
         words=$(chela help --commands 2>/dev/null)
-        words=${words:-agent allowlist approvals audit channels chat config cron dashboard devices doctor gateway health help import logs mcp memory message models pairing plugin reload route sessions skills status tools trace trust usage version}
+        words=${words:-agent allowlist approvals audit channels chat config cron dashboard devices doctor gateway health help import logs mcp memory message models onboard pairing plugin reload route sessions skills status tools trace trust usage version}
         ;;
     *)
         case ${COMP_WORDS[1]} in

@@ -1,66 +1,19 @@
 /* chela import openclaw: OpenClaw's configuration as a file of ours, and a report of what was
  * carried and what was not. Nothing that a person wrote is touched. */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/import.h"
 #include "cli/output.h"
+#include "cli/own_config.h"
 #include "support/json.h"
 
 static const char head[] =
     "# Made by chela import openclaw. It is yours now: change it as you like.\n";
-
-/* conf.d/50-openclaw.conf beside the user's chela.conf. */
-static char *default_file(void)
-{
-    const char *config = getenv("CHELA_CONFIG"), *base = getenv("XDG_CONFIG_HOME"),
-               *home = getenv("HOME");
-    if (config && *config) {
-        const char *slash = strrchr(config, '/');
-        CLEANUP(freep)
-        char *folder = slash ? xmemdup(config, (size_t)(slash - config)) : xstrdup(".");
-        return xprintf("%s/conf.d/50-openclaw.conf", folder);
-    }
-    if (base && *base)
-        return xprintf("%s/chela/conf.d/50-openclaw.conf", base);
-    return xprintf("%s/.config/chela/conf.d/50-openclaw.conf", home ? home : "");
-}
-
-static int make_folders(const char *file)
-{
-    CLEANUP(freep) char *path = xstrdup(file);
-    for (char *c = path + 1; *c; c++)
-        if (*c == '/') {
-            *c = '\0';
-            if (mkdir(path, 0700) < 0 && errno != EEXIST)
-                return -1;
-            *c = '/';
-        }
-    return 0;
-}
-
-static int write_file(const char *path, const struct buf *text, struct error *e)
-{
-    int fd =
-        make_folders(path) < 0 ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return error_set(e, errno == EEXIST ? CHELA_E_CONFLICT : CHELA_E_OTHER,
-                         errno == EEXIST ? "%s is there already: remove it, or name another file "
-                                           "with --output"
-                                         : "%s cannot be written",
-                         path);
-    bool ok = write(fd, text->p, text->n) == (ssize_t)text->n && fsync(fd) == 0;
-    ok = close(fd) == 0 && ok;
-    return ok ? 0 : error_set(e, CHELA_E_OTHER, "%s cannot be written", path);
-}
 
 /* What stays where it is: said, so that nobody thinks it came along. */
 static void count_state(struct import *i, const char *folder)
@@ -97,7 +50,7 @@ static int finish(const struct common *common, struct import *i, const char *fil
     import_write(i->ours, &text);
     if (strcmp(file, "-") == 0) {
         fwrite(text.p, 1, text.n, stdout);
-    } else if (write_file(file, &text, &e) < 0) {
+    } else if (own_config_write(file, &text, false, &e) < 0) {
         status = output_error(common, &e, EXIT_FAILED);
     } else if (common->json) {
         json_object *o = chela_json_new_object();
@@ -142,7 +95,8 @@ int cmd_import(int argc, char **argv)
     char *folder = count > 1         ? xstrdup(arguments[1])
                    : state && *state ? xstrdup(state)
                                      : xprintf("%s/.openclaw", home ? home : "");
-    CLEANUP(freep) char *file = output ? xstrdup(output) : default_file();
+    CLEANUP(freep)
+    char *file = output ? xstrdup(output) : own_config_path("conf.d/50-openclaw.conf");
     struct import i = {0};
     struct error e = {0};
     if (import_read(folder, &i.theirs, &e) < 0)

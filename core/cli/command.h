@@ -22,6 +22,7 @@ int cmd_cron(int argc, char **argv);
 int cmd_memory(int argc, char **argv);
 int cmd_message(int argc, char **argv);
 int cmd_models(int argc, char **argv);
+int cmd_onboard(int argc, char **argv);
 int cmd_pairing(int argc, char **argv);
 int cmd_plugin(int argc, char **argv);
 int cmd_reload(int argc, char **argv);

@@ -1,28 +1,10 @@
 /* Import: see import.h. Writes a tree as libconfig: objects as groups, lists of objects as lists,
  * other lists as arrays. */
-#include <ctype.h>
 #include <json-c/linkhash.h>
-#include <string.h>
 
 #include "cli/import.h"
+#include "cli/own_config.h"
 #include "support/json.h"
-
-static void write_string(const char *s, struct buf *out)
-{
-    buf_char(out, '"');
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            buf_printf(out, "\\%c", c);
-        else if (c == '\n')
-            buf_puts(out, "\\n");
-        else if (c < 0x20)
-            buf_printf(out, "\\x%02x", c);
-        else
-            buf_char(out, *s);
-    }
-    buf_char(out, '"');
-}
 
 static void write_members(json_object *o, unsigned depth, struct buf *out);
 
@@ -49,7 +31,7 @@ static void write_list(json_object *list, unsigned depth, struct buf *out)
             buf_char(out, '}');
         } else {
             buf_char(out, ' ');
-            write_string(json_object_get_string(item), out);
+            own_config_string(json_object_get_string(item), out);
         }
     }
     if (groups) {
@@ -69,7 +51,7 @@ static void write_value(json_object *value, unsigned depth, struct buf *out)
         buf_char(out, '}');
         break;
     case json_type_array: write_list(value, depth, out); break;
-    case json_type_string: write_string(json_object_get_string(value), out); break;
+    case json_type_string: own_config_string(json_object_get_string(value), out); break;
     default: buf_puts(out, json_object_get_string(value)); break;
     }
 }

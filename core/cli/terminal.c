@@ -187,6 +187,28 @@ void terminal_woken(void)
     }
 }
 
+bool terminal_read_line(bool hidden, struct buf *line)
+{
+    struct termios before, silent;
+    bool changed = hidden && tcgetattr(STDIN_FILENO, &before) == 0;
+    if (changed) {
+        silent = before;
+        silent.c_lflag &= (tcflag_t)~ECHO;
+        silent.c_lflag |= ECHONL;
+        changed = tcsetattr(STDIN_FILENO, TCSADRAIN, &silent) == 0;
+    }
+    char c = '\0';
+    ssize_t n;
+    while ((n = read(STDIN_FILENO, &c, 1)) == 1 && c != '\n')
+        if (line->n < 65536)
+            buf_char(line, c);
+    if (changed)
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
+    while (line->n && strchr(" \t\r", line->p[line->n - 1]))
+        line->p[--line->n] = '\0';
+    return n == 1 || line->n > 0;
+}
+
 void terminal_suspend(void)
 {
     raise(SIGTSTP);

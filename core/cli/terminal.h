@@ -29,6 +29,10 @@ void terminal_woken(void);
 bool terminal_catch_interrupt(void);
 bool terminal_interrupted(void);
 
+/* A line from standard input as the terminal edits it, without its end; `hidden`: it is not shown.
+ * False: the input is over. */
+bool terminal_read_line(bool hidden, struct buf *line);
+
 /* Stops the program as Ctrl-Z does, with the terminal as it was; raw again on return. */
 void terminal_suspend(void);
 

@@ -16,6 +16,7 @@
 #include "gateway/view.h"
 #include "host/doctor.h"
 #include "host/instance.h"
+#include "host/plugins.h"
 #include "host/settings.h"
 #include "support/json.h"
 
@@ -83,27 +84,6 @@ static void plugins_list(struct rpc *rpc, json_object *params)
     rpc_answer(rpc, o);
 }
 
-static void add_options(json_object *list, const struct chela_option *option, uint32_t stride)
-{
-    static const char *const types[] = {"",     "string", "int",   "bool",      "duration",
-                                        "size", "list",   "items", "reference", "real"};
-    for (; option && option->name;
-         option = (const struct chela_option *)(const void *)((const char *)option + stride)) {
-        json_object *o = chela_json_push_object(list);
-        chela_json_put_text(o, "name", option->name);
-        chela_json_put_text(o, "type",
-                            option->type < ARRAY_LENGTH(types) ? types[option->type] : "");
-        chela_json_put_bool(o, "required", (option->flags & CHELA_REQUIRED) != 0);
-        chela_json_put_bool(o, "secret", (option->flags & CHELA_SECRET) != 0);
-        chela_json_put_bool(o, "reload", (option->flags & CHELA_RELOAD) != 0);
-        if (option->fallback)
-            chela_json_put_text(o, "default", option->fallback);
-        chela_json_put_text(o, "help", option->help);
-        if (option->items)
-            add_options(chela_json_put_array(o, "items"), option->items, stride);
-    }
-}
-
 static void plugins_options(struct rpc *rpc, json_object *params)
 {
     const char *name = chela_json_string(params, "name", NULL);
@@ -116,7 +96,8 @@ static void plugins_options(struct rpc *rpc, json_object *params)
             json_object *o = chela_json_new_object();
             chela_json_put_text(o, "plugin", instance_plugin(in));
             chela_json_put_text(o, "type", instance_type(in));
-            add_options(chela_json_put_array(o, "options"), i->options, i->option_size);
+            plugins_describe_options(chela_json_put_array(o, "options"), i->options,
+                                     i->option_size);
             rpc_answer(rpc, o);
             return;
         }

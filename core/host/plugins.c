@@ -18,6 +18,7 @@
 #include "host/isolate.h"
 #include "host/module.h"
 #include "host/settings_private.h"
+#include "support/json.h"
 
 struct met {
     struct link link;
@@ -221,6 +222,60 @@ bool plugins_at(unsigned index, struct plugins_info *ret)
         return true;
     }
     return false;
+}
+
+/* Opens the module if its name is one of a plugin's kind; what can't be opened is left out. */
+static void describe_module(const struct settings *s, const char *module, json_object *list)
+{
+    struct error e;
+    for (size_t i = 0; settings_sections[i]; i++) {
+        const char *kind = settings_kind(settings_sections[i]);
+        size_t n = strlen(kind);
+        if (strncmp(module, kind, n) != 0 || module[n] != '_')
+            continue;
+        struct met *m = meet(s, module, &e);
+        for (size_t k = 0; m && k < m->plugin->type_count; k++) {
+            json_object *o = chela_json_push_object(list);
+            chela_json_put_text(o, "section", settings_sections[i]);
+            chela_json_put_text(o, "type", m->types[k].type);
+            chela_json_put_text(o, "plugin", m->plugin->name);
+            chela_json_put_text(o, "summary", m->plugin->summary);
+            plugins_describe_options(chela_json_put_array(o, "options"), m->types[k].options,
+                                     m->types[k].option_size);
+        }
+    }
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+json_object *plugins_describe(const struct settings *s)
+{
+    json_object *o = chela_json_new_object(), *list = chela_json_put_array(o, "types");
+    struct map names = {0};
+    struct nearest near = {.wanted = ""};
+    const char *builtin;
+    char *folder;
+    for (unsigned i = 0; (builtin = module_builtin_at(i)); i++)
+        describe_module(s, builtin, list);
+    for (unsigned i = 0; (folder = plugins_folder(s, i)); i++) {
+        offer_folder(folder, &near, &names);
+        free(folder);
+    }
+    const struct map_slot *slot;
+    const char **sorted = xcalloc(names.count + 1, sizeof *sorted);
+    size_t count = 0;
+    for (size_t i = 0; map_next(&names, &i, &slot);)
+        sorted[count++] = slot->key;
+    qsort(sorted, count, sizeof *sorted, by_text);
+    for (size_t i = 0; i < count; i++)
+        if (!module_is_builtin(sorted[i]))
+            describe_module(s, sorted[i], list);
+    free(sorted);
+    map_free(&names, free);
+    return o;
 }
 
 void plugins_close(void)

@@ -6,7 +6,11 @@
 #ifndef HOST_PLUGINS_H
 #define HOST_PLUGINS_H
 
+#include <json-c/json_object.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+#include <chela/chela.h>
 
 #include "base/error.h"
 #include "host/settings.h"
@@ -33,6 +37,13 @@ struct plugins_info {
     bool isolated;
 };
 bool plugins_at(unsigned index, struct plugins_info *ret);
+
+/* An option table as JSON, for settings pages and `chela onboard`: [{name, type, required, secret,
+ * reload, default, help, items}]. */
+void plugins_describe_options(json_object *list, const struct chela_option *options,
+                              uint32_t stride);
+/* Opens every plugin that is installed: {"types":[{section, type, plugin, summary, options}]}. */
+json_object *plugins_describe(const struct settings *s);
 
 void plugins_close(void); /* at the end, when no instance is left */
 
