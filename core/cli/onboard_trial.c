@@ -1,5 +1,5 @@
 /* Onboard: see onboard.h. A gateway with the providers that were found and no channel, in a folder
- * under /tmp: what it lists and answers is what the real one will. Nothing of it stays. */
+ * under TMPDIR: what it lists and answers is what the real one will. Nothing of it stays. */
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
@@ -71,11 +71,14 @@ static void leave(char **kept)
 
 struct trial *onboard_trial_open(struct onboard *o, struct error *e)
 {
-    char folder[] = "/tmp/chela-onboard-XXXXXX", *kept[2];
+    const char *base = getenv("TMPDIR");
+    char *kept[2];
+    CLEANUP(freep)
+    char *folder = xprintf("%s/chela-onboard-XXXXXX", base && *base == '/' ? base : "/tmp");
     struct buf text = {0};
     struct trial *t = xcalloc(1, sizeof *t);
     if (!mkdtemp(folder)) {
-        error_set(e, CHELA_E_OTHER, "/tmp cannot be written: %s", strerror(errno));
+        error_set(e, CHELA_E_OTHER, "%s cannot be made: %s", folder, strerror(errno));
         free(t);
         return NULL;
     }

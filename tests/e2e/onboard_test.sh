@@ -20,6 +20,8 @@ exit 1
 END
 chmod +x "$tmp/bin/systemctl" "$tmp/bin/no-systemctl"
 path=$PATH
+export TMPDIR="$tmp/trial"
+mkdir "$TMPDIR"
 
 start_background service "$build/tests/fakes/mock_model" --log "$tmp/service.log"
 port=${ready##*port=}
@@ -56,8 +58,7 @@ is "$(stat -c %a "$file")" 600 "which is the person's alone"
 like "$(cat "$file")" "# Where models come from.*base_url = \"http://127.0.0.1:$port\".*# Which model answers.*model = \"ollama/mock-1\"" \
     "it is commented"
 like "$out" "Start the gateway with: chela gateway" "and it says how to start"
-is "$(ls -d /tmp/chela-onboard-* 2>/dev/null | xargs -r -n1 stat -c %U/%n | grep -c "^$(id -un)/" || true)" 0 \
-    "nothing of the trial stays"
+is "$(ls "$TMPDIR")" "" "nothing of the trial stays"
 run chela config check
 is "$status" 0 "the configuration is good"
 start_background gateway "$build/chelad" --port 0 --ready-fd 3
