@@ -228,6 +228,18 @@ static bool handed_down(const struct option_entry *entry)
     return !entry->given && strncmp(entry->path, "agents.", 7) == 0;
 }
 
+/* The routers' instances get the members of "routing", which are complained of there. */
+static bool handed_by_routing(const struct settings *s, const struct option_entry *entry)
+{
+    for (size_t i = 0; entry->origin && entry->text && i < s->core->count; i++) {
+        const struct option_entry *its = s->core->entries[i];
+        if (strncmp(its->path, "routing.", 8) == 0 && its->origin && its->text &&
+            strcmp(its->origin, entry->origin) == 0 && strcmp(its->text, entry->text) == 0)
+            return true;
+    }
+    return false;
+}
+
 void settings_check(const struct settings *s, bool typed, struct buf *errors)
 {
     struct checking c = {s, errors};
@@ -243,7 +255,8 @@ void settings_check(const struct settings *s, bool typed, struct buf *errors)
         const struct settings_instance *in = &s->instances[i];
         CLEANUP(freep) char *prefix = xprintf("%s.%s", in->section, in->name);
         for (size_t k = 0; in->options && k < in->options->count; k++)
-            if (in->options->entries[k]->type == CHELA_REF)
+            if (in->options->entries[k]->type == CHELA_REF &&
+                !handed_by_routing(s, in->options->entries[k]))
                 check_reference(&c, in->options->entries[k], prefix);
     }
     check_gateway(&c);

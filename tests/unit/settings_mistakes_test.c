@@ -100,6 +100,9 @@ static const struct {
     {"agents : { main : { model = \"anthropic/x\"; }; };",
      "etc/chela.conf:1: agents.main.model: \"anthropic/x\": there is no enabled provider "
      "\"anthropic\" (providers.anthropic.api_key: missing: the key)\n"},
+    {"routing : { default = \"grok/x\"; };\nproviders : { groq : { type = \"openai\"; }; };",
+     "etc/chela.conf:1: routing.default: \"grok/x\": there is no enabled provider \"grok\" (did "
+     "you mean \"groq\"?)\n"}, /* once, though the router has it, too */
     {"agents : { main : { temperature = 7; }; };",
      "etc/chela.conf:1: agents.main.temperature: 7 is out of range, it must be from 0 to 2\n"},
     {"gateway : { port = ;",
