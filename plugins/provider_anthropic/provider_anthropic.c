@@ -168,26 +168,6 @@ static void write_beta(struct chela_inst *in, char *out, size_t size)
     snprintf(out, size, "%s%s%s", login, *login && beta.n ? "," : "", beta.n ? beta.s : "");
 }
 
-/* With a login the request may have to wait for a token, with all that it needs. */
-static void send_with_login(struct chela_inst *in, struct chela_stream *s, uint32_t decode,
-                            const char *url, const char *beta, char *body, size_t n)
-{
-    struct chela_login_wait *wait = calloc(1, sizeof *wait);
-    char *both = malloc(strlen(url) + strlen(beta) + 2);
-    if (!wait || !both)
-        abort();
-    memcpy(both, url, strlen(url) + 1);
-    memcpy(both + strlen(url) + 1, beta, strlen(beta) + 1);
-    wait->stream = s;
-    wait->decode = decode;
-    wait->url = both;
-    wait->body = body;
-    wait->length = n;
-    put_headers(in, &wait->headers);
-    chela_headers_add(&wait->headers, "anthropic-beta", chela_s(both + strlen(url) + 1));
-    chela_login_send(login_of(in), wait);
-}
-
 static void begin(struct chela_inst *in, const struct chela_begin *b)
 {
     struct chela_stream *s =
@@ -210,15 +190,14 @@ static void begin(struct chela_inst *in, const struct chela_begin *b)
     snprintf(url, sizeof url, "%s/v1/messages", chela_option_text(in, "base_url").s);
     write_beta(in, beta, sizeof beta);
     uint32_t decode = params.stream ? CHELA_SSE : CHELA_BODY;
-    chela_params_close(&params);
-    if (login_of(in)) {
-        send_with_login(in, s, decode, url, beta, body, n);
-        return;
-    }
     struct chela_headers h;
     put_headers(in, &h);
     chela_headers_add(&h, "anthropic-beta", chela_s(beta));
-    chela_stream_post(s, decode, url, body, n, &h);
+    if (login_of(in))
+        chela_login_send(login_of(in), s, decode, url, &h, body, n);
+    else
+        chela_stream_post(s, decode, url, body, n, &h);
+    chela_params_close(&params);
     free(body);
 }
 

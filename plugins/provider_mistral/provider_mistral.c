@@ -243,15 +243,7 @@ static void whole(struct chela_stream *s, json_object *o)
 static const struct chela_dialect dialect = {
     .errors = errors, .event = event, .whole = whole, .asked = asked, .vectors = chela_embed_data};
 
-static void http(struct chela_inst *in, const struct chela_http_event *e)
-{
-    chela_dialect_http(in, e, &dialect);
-}
-
-static void done(struct chela_inst *in, const struct chela_done *d)
-{
-    chela_dialect_done(in, d, &dialect);
-}
+CHELA_DIALECT_SLOTS(dialect)
 
 static const struct chela_provider provider = {
     .size = (uint32_t)sizeof(struct chela_provider),

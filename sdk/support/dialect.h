@@ -44,6 +44,17 @@ void chela_dialect_http(struct chela_inst *in, const struct chela_http_event *e,
 void chela_dialect_done(struct chela_inst *in, const struct chela_done *d,
                         const struct chela_dialect *dialect);
 
+/* Defines them, for a plugin that adds nothing of its own. */
+#define CHELA_DIALECT_SLOTS(dialect)                                                               \
+    static void http(struct chela_inst *in, const struct chela_http_event *e)                      \
+    {                                                                                              \
+        chela_dialect_http(in, e, &(dialect));                                                     \
+    }                                                                                              \
+    static void done(struct chela_inst *in, const struct chela_done *d)                            \
+    {                                                                                              \
+        chela_dialect_done(in, d, &(dialect));                                                     \
+    }
+
 /* The sentence in an error body: error.message, error, message or detail; NULL if there is none. */
 const char *chela_error_message(json_object *body);
 uint32_t chela_error_class(json_object *body, const struct chela_dialect *dialect);

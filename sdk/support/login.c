@@ -11,8 +11,21 @@
 #include <string.h>
 
 #include "support/json.h"
+#include "support/text.h"
 
 enum { EARLY_MS = 60000, RENEW_MS = 30000 };
+
+/* A model call that waits for a token, or is out with one: everything of its request but the token.
+ */
+struct login_wait {
+    struct login_wait *next;
+    struct chela_stream *stream;
+    uint32_t decode;
+    char *url, *body;
+    size_t length;
+    bool renewed;                 /* this call has had a new token once */
+    struct chela_headers headers; /* its own copies */
+};
 
 struct chela_login {
     struct chela_inst *instance;
@@ -20,8 +33,8 @@ struct chela_login {
     char *access, *refresh;
     uint64_t expires; /* ms since 1970; 0: not known */
     bool read_done, renewing;
-    struct chela_login_wait *waiting; /* for a token */
-    struct chela_login_wait *sent;    /* out with one, in case it is refused */
+    struct login_wait *waiting; /* for a token */
+    struct login_wait *sent;    /* out with one, in case it is refused */
 };
 
 static bool used(struct chela_inst *in)
@@ -51,20 +64,21 @@ struct chela_login *chela_login_open(struct chela_inst *in)
     return l;
 }
 
-static void wait_free(struct chela_login_wait *w)
+static void wait_free(struct login_wait *w)
 {
     if (!w)
         return;
+    for (size_t i = 0; i < w->headers.count; i++)
+        free((void *)(uintptr_t)w->headers.v[i].value.s);
     free(w->url);
     free(w->body);
     free(w);
 }
 
-static struct chela_login_wait *take_wait(struct chela_login_wait **list,
-                                          const struct chela_stream *s)
+static struct login_wait *take_wait(struct login_wait **list, const struct chela_stream *s)
 {
-    for (struct chela_login_wait **p = list; *p; p = &(*p)->next) {
-        struct chela_login_wait *w = *p;
+    for (struct login_wait **p = list; *p; p = &(*p)->next) {
+        struct login_wait *w = *p;
         if (w->stream == s) {
             *p = w->next;
             w->next = NULL;
@@ -96,17 +110,16 @@ void chela_login_close(struct chela_login *l)
 
 /* ---- calls ---- */
 
-static void post(struct chela_login *l, struct chela_login_wait *w)
+static void post(struct chela_login *l, struct login_wait *w)
 {
     struct chela_headers headers = w->headers;
-    headers.count = w->headers.count;
     chela_headers_bearer(&headers, chela_s(l->access));
     w->next = l->sent;
     l->sent = w;
     chela_stream_post(w->stream, w->decode, w->url, w->body, w->length, &headers);
 }
 
-static void fail(struct chela_login_wait *w, uint32_t error, const char *text)
+static void fail(struct login_wait *w, uint32_t error, const char *text)
 {
     CHELA_ARGS(chela_done, d, 0);
     d.error = error;
@@ -117,10 +130,10 @@ static void fail(struct chela_login_wait *w, uint32_t error, const char *text)
 
 static void let_go(struct chela_login *l, uint32_t error, const char *text)
 {
-    struct chela_login_wait *list = l->waiting;
+    struct login_wait *list = l->waiting;
     l->waiting = NULL;
     while (list) {
-        struct chela_login_wait *w = list;
+        struct login_wait *w = list;
         list = w->next;
         w->next = NULL;
         if (error == CHELA_OK)
@@ -168,21 +181,35 @@ static void renew(struct chela_login *l)
     json_object_put(o);
 }
 
-void chela_login_send(struct chela_login *l, struct chela_login_wait *wait)
+void chela_login_send(struct chela_login *l, struct chela_stream *s, uint32_t decode,
+                      const char *url, const struct chela_headers *headers, const char *body,
+                      size_t length)
 {
+    struct login_wait *w = chela_need(calloc(1, sizeof *w));
+    w->stream = s;
+    w->decode = decode;
+    w->url = chela_copy(chela_s(url));
+    w->body = chela_copy(chela_sn(body, length));
+    w->length = length;
+    w->headers.count = headers->count;
+    for (size_t i = 0; i < headers->count; i++) {
+        struct chela_str value = headers->v[i].value;
+        w->headers.v[i].name = headers->v[i].name;
+        w->headers.v[i].value = chela_sn(chela_copy(value), (size_t)value.n);
+    }
     if (l->read_done && !l->renewing && fresh(l)) {
-        post(l, wait);
+        post(l, w);
         return;
     }
-    wait->next = l->waiting;
-    l->waiting = wait;
+    w->next = l->waiting;
+    l->waiting = w;
     if (l->read_done)
         renew(l);
 }
 
 bool chela_login_again(struct chela_login *l, struct chela_stream *s)
 {
-    struct chela_login_wait *w = take_wait(&l->sent, s);
+    struct login_wait *w = take_wait(&l->sent, s);
     if (!w || !l->refresh || w->renewed) { /* it was renewed for this call before */
         wait_free(w);
         return false;
@@ -197,7 +224,7 @@ bool chela_login_again(struct chela_login *l, struct chela_stream *s)
 
 void chela_login_cancel(struct chela_login *l, uint64_t call)
 {
-    for (struct chela_login_wait *w = l ? l->waiting : NULL; w; w = w->next)
+    for (struct login_wait *w = l ? l->waiting : NULL; w; w = w->next)
         if (w->stream->call == call) {
             fail(take_wait(&l->waiting, w->stream), CHELA_E_CANCELLED, "cancelled");
             return;

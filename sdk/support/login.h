@@ -16,25 +16,16 @@
 
 struct chela_login;
 
-/* A model call that waits for a token: everything of its request but the token. */
-struct chela_login_wait {
-    struct chela_login_wait *next;
-    struct chela_stream *stream;
-    uint32_t decode;
-    char *url, *body;
-    size_t length;
-    bool renewed;                 /* this call has had a new token once */
-    struct chela_headers headers; /* values are the instance's options, valid until it is closed */
-};
-
 /* NULL if the options say a key; all other functions but close, cancel, forget and done want one.
  */
 struct chela_login *chela_login_open(struct chela_inst *in);
 void chela_login_close(struct chela_login *l);
 void chela_login_start(struct chela_login *l); /* reads what an earlier run has kept */
 
-/* Sends the call with the token, renewed before if it has run out; takes over wait. */
-void chela_login_send(struct chela_login *l, struct chela_login_wait *wait);
+/* Sends the call with the token, renewed before if it has run out; keeps copies. */
+void chela_login_send(struct chela_login *l, struct chela_stream *s, uint32_t decode,
+                      const char *url, const struct chela_headers *headers, const char *body,
+                      size_t length);
 /* The call's answer was 401: true if it goes out once more, with a new token. */
 bool chela_login_again(struct chela_login *l, struct chela_stream *s);
 /* A done of one of this file's own requests. */
