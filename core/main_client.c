@@ -46,7 +46,7 @@ static const struct {
     {"cron", cmd_cron, "list, make and start jobs at a time"},
     {"memory", cmd_memory, "search the notes that are remembered"},
     {"plugin", cmd_plugin, "list plugins, their options, or look into a file"},
-    {"import", cmd_import, "take over the configuration of OpenClaw"},
+    {"import", cmd_import, "take over from OpenClaw: configuration, conversations, jobs, skills"},
     {"logs", cmd_logs, "show the gateway's log"},
     {"version", cmd_version, "show the version"},
     {"help", cmd_help, "show this, or the help of a subcommand"},

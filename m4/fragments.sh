@@ -28,7 +28,7 @@ fragments() {
     for folder in support wire; do
         sources "sdk_${folder}_lib${folder}_la_SOURCES" "sdk/$folder"
     done
-    for f in client gateway child; do
+    for f in client gateway child openclaw; do
         include core/main_$f.mk
     done
     for f in tests/e2e/*.sh; do

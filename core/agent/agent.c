@@ -350,6 +350,12 @@ void agent_inject(const char *session, const char *text, const char *label, agen
     session_inject(session, text, label, fn, owner);
 }
 
+int agent_session_import(const char *session, const char *source, const char *title,
+                         struct json_object *messages, agent_fn *fn, void *owner, struct error *e)
+{
+    return session_import(session, source, title, messages, fn, owner, e);
+}
+
 /* ---- tools, commands ---- */
 
 struct json_object *agent_allow_list(void)

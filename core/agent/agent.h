@@ -76,6 +76,9 @@ void agent_session_compact(const char *session, const char *instructions, agent_
 /* An entry that only goes into the history (chat.inject). */
 void agent_inject(const char *session, const char *text, const char *label, agent_fn *fn,
                   void *owner);
+/* A conversation that was held elsewhere, see session.h: session_import. */
+int agent_session_import(const char *session, const char *source, const char *title,
+                         struct json_object *messages, agent_fn *fn, void *owner, struct error *e);
 
 /* ---- models, tools, commands ---- */
 /* [{"id","name","provider","contextWindow","available","input":[...],"reasoning"}] */

@@ -50,6 +50,12 @@ void session_compact(const char *session, const char *instructions, journal_fn *
 void session_inject(const char *session, const char *text, const char *label, journal_fn *fn,
                     void *owner);
 
+/* session_import.c: messages [{"role": "user" | "assistant", "text", "at"}] of a conversation that
+ * was held elsewhere (`source` names it). -1: they are no such list. fn with CONFLICT: the session
+ * has messages, or that conversation already. */
+int session_import(const char *session, const char *source, const char *title,
+                   struct json_object *messages, journal_fn *fn, void *owner, struct error *e);
+
 void session_forget_all(void); /* tests, end of the program */
 
 #endif

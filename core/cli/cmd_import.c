@@ -1,5 +1,6 @@
-/* chela import openclaw: OpenClaw's configuration as a file of ours, and a report of what was
- * carried and what was not. Nothing that a person wrote is touched. */
+/* chela import openclaw: OpenClaw's configuration as a file of ours, its conversations, people,
+ * jobs and skills, and a report of what was carried and what was not. Nothing that a person wrote
+ * is touched, and a second time changes nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,22 +16,6 @@
 static const char head[] =
     "# Made by chela import openclaw. It is yours now: change it as you like.\n";
 
-/* What stays where it is: said, so that nobody thinks it came along. */
-static void count_state(struct import *i, const char *folder)
-{
-    static const char *const parts[][2] = {
-        {"agents", "conversations are not carried; they stay in its folder"},
-        {"credentials", "logins and pairing are not carried: people pair again (chela pairing)"},
-        {"skills", "name the folder in tools.skills.extra to use them"},
-        {"cron", "timed jobs are not carried"},
-    };
-    for (size_t k = 0; k < ARRAY_LENGTH(parts); k++) {
-        CLEANUP(freep) char *path = xprintf("%s/%s", folder, parts[k][0]);
-        if (access(path, F_OK) == 0)
-            import_note(i, path, "left", parts[k][1]);
-    }
-}
-
 static void print_report(json_object *report)
 {
     for (size_t k = 0; k < chela_json_length(report); k++) {
@@ -41,7 +26,43 @@ static void print_report(json_object *report)
     }
 }
 
-static int finish(const struct common *common, struct import *i, const char *file)
+/* The same as what is there: nothing to do. Another text: it is somebody's by now, and stays. */
+static int write_once(struct import *i, const char *file, const struct buf *text, struct error *e)
+{
+    struct buf there = {0};
+    char piece[4096];
+    FILE *f = fopen(file, "re");
+    for (size_t n; f && there.n <= text->n && (n = fread(piece, 1, sizeof piece, f)) > 0;)
+        buf_add(&there, piece, n);
+    if (f)
+        fclose(f);
+    bool same = there.n == text->n && memcmp(buf_text(&there), text->p, text->n) == 0;
+    buf_free(&there);
+    if (f)
+        import_note(i, file, "there",
+                    same ? "nothing is new in it"
+                         : "it was changed and stays as it is; --output writes another one");
+    return f ? 0 : own_config_write(file, text, false, e);
+}
+
+static void tell(const struct common *common, struct import *i, const char *file)
+{
+    if (common->json) {
+        json_object *o = chela_json_new_object();
+        chela_json_put_text(o, "file", file);
+        chela_json_put(o, "report", json_object_get(i->report));
+        output_json(o);
+        json_object_put(o);
+    } else {
+        print_report(i->report);
+        printf("The configuration is %s. See it with: chela config show; check it with: chela "
+               "config check\n",
+               file);
+    }
+}
+
+static int finish(const struct common *common, struct import *i, const char *folder,
+                  const char *file, bool whole)
 {
     struct buf text = {0};
     struct error e = {0};
@@ -50,18 +71,17 @@ static int finish(const struct common *common, struct import *i, const char *fil
     import_write(i->ours, &text);
     if (strcmp(file, "-") == 0) {
         fwrite(text.p, 1, text.n, stdout);
-    } else if (own_config_write(file, &text, false, &e) < 0) {
+    } else if (write_once(i, file, &text, &e) < 0) {
         status = output_error(common, &e, EXIT_FAILED);
-    } else if (common->json) {
-        json_object *o = chela_json_new_object();
-        chela_json_put_text(o, "file", file);
-        chela_json_put(o, "report", json_object_get(i->report));
-        output_json(o);
-        json_object_put(o);
     } else {
-        print_report(i->report);
-        printf("Written to %s. See it with: chela config show; check it with: chela config check\n",
-               file);
+        if (whole) {
+            import_carry(i);
+            import_skills(i, folder);
+        } else {
+            import_note(i, "conversations, jobs, skills", "left",
+                        "with --output only the configuration is written");
+        }
+        tell(common, i, file);
     }
     buf_free(&text);
     return status;
@@ -72,13 +92,14 @@ int cmd_import(int argc, char **argv)
     struct common common = {0};
     const char *output = NULL;
     const struct option_row rows[] = {
-        {'o', "output", "FILE",
-         "where it is written (conf.d/50-openclaw.conf); \"-\": to the terminal", NULL, &output},
+        {'o', "output", "FILE", "only the configuration, to this file; \"-\": to the terminal",
+         NULL, &output},
         {0},
     };
     const struct command_line line = {
         .synopsis = "import openclaw [DIR]",
-        .summary = "Takes over OpenClaw's configuration (~/.openclaw); says what was carried.",
+        .summary = "Takes over OpenClaw's configuration, conversations, people, timed jobs and "
+                   "skills (~/.openclaw); says what was carried. A second time changes nothing.",
         .rows = rows,
         .least = 1,
         .most = 2,
@@ -104,8 +125,11 @@ int cmd_import(int argc, char **argv)
     i.ours = chela_json_new_object();
     i.report = chela_json_new_array();
     import_map(&i);
-    count_state(&i, folder);
-    status = finish(&common, &i, file);
+    if (import_state_read(&i, folder, &e) < 0)
+        import_note(&i, folder, "left", e.text);
+    import_people(&i);
+    status = finish(&common, &i, folder, file, output == NULL);
+    json_object_put(i.state);
     json_object_put(i.theirs);
     json_object_put(i.ours);
     json_object_put(i.report);

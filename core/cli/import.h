@@ -14,7 +14,9 @@ int import_read(const char *folder, json_object **ret, struct error *e);
 struct import {
     json_object *theirs;
     json_object *ours;   /* a tree of our options */
-    json_object *report; /* [{"what","how": "carried" | "changed" | "left","text"}] */
+    json_object *state;  /* array of what chela-openclaw found */
+    json_object *report; /* [{"what","how": "carried" | "changed" | "there" | "left",
+                          * "text"}] */
 };
 
 void import_map(struct import *i);
@@ -26,6 +28,12 @@ void import_put(struct import *i, const char *path, json_object *value);
 /* A copy of a value of theirs that is text, with their references to secrets as ours are written;
  * NULL: it is none. */
 json_object *import_text(struct import *i, const char *what, json_object *value);
+
+/* import_state.c: conversations, people, jobs, allowed programs, skills of the state folder. */
+int import_state_read(struct import *i, const char *folder, struct error *e);
+void import_people(struct import *i); /* into `ours` */
+void import_carry(struct import *i);  /* to the gateway */
+void import_skills(struct import *i, const char *folder);
 
 void import_write(json_object *ours, struct buf *out);
 

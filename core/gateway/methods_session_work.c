@@ -265,7 +265,36 @@ static void messages_unsubscribe(struct rpc *rpc, json_object *params)
     rpc_answer(rpc, o);
 }
 
+/* ---- a conversation that was held elsewhere ---- */
+
+static void session_imported(void *owner, const struct error *e)
+{
+    struct rpc *rpc = owner;
+    json_object *o = chela_json_new_object();
+    if (e && e->class != CHELA_E_CONFLICT) {
+        json_object_put(o);
+        rpc_fail_error(rpc, e);
+        return;
+    }
+    chela_json_put_bool(o, "ok", true);
+    chela_json_put_bool(o, "imported", e == NULL);
+    if (e)
+        chela_json_put_text(o, "reason", e->text);
+    rpc_answer(rpc, o);
+}
+
+static void sessions_import(struct rpc *rpc, json_object *params)
+{
+    struct error e = {0};
+    CLEANUP(freep) char *key = key_of(params);
+    if (agent_session_import(key, param(params, "source"), param(params, "title"),
+                             chela_json_array(params, "messages"), session_imported, rpc, &e) < 0)
+        rpc_fail(rpc, "INVALID_REQUEST", NULL, "invalid chela.sessions.import params: %s", e.text);
+}
+
 const struct method methods_session_work[] = {
+    {"chela.sessions.import", SCOPE_ADMIN, "key:s! agentId:s source:s! title:s messages:a!",
+     sessions_import},
     {"sessions.create", SCOPE_WRITE,
      "key:s idempotencyKey:s agentId:s label:s displayName:s model:s thinkingLevel:s message:s "
      "task:s attachments:a category:s parentSessionKey:s succeedsParent:b emitCommandHooks:b",

@@ -63,7 +63,6 @@ is "$(how models.providers.mock) $(how agents.work) $(how bindings)" "carried ca
 is "$(how mcp.servers.files) $(how mcp.servers.notes)" "changed carried" "a server that fetches itself is warned of"
 is "$(how channels.whatsapp) $(how talk)" "left left" "what there is nothing for is told"
 is "$(how tools.exec)" changed "no permission gets wider"
-is "$(how "$tmp/claw/agents")" left "and that conversations stay where they are"
 touch "$CHELA_CONFIG"
 export MOCK_KEY=a-key-for-tests TELEGRAM_TOKEN=12345:a-token-for-tests
 run chela config check
@@ -74,9 +73,11 @@ like "$out" 'agents\.defaults\.fallback\.0.*mock/mock-2|agents\.work\.fallback\.
 like "$out" 'channels\.telegram\.dm_policy.*pairing' "strangers have to be let in anew"
 like "$out" 'tools\.mcp\.servers\.0\.args\.1.*server-filesystem' "arguments of servers"
 unlike "$out" 'bench-token' "no secret is shown"
+echo '# mine now' >>"$tmp/conf.d/50-openclaw.conf"
+before=$(<"$tmp/conf.d/50-openclaw.conf")
 run chela import openclaw "$tmp/claw"
-isnt "$status" 0 "a second time nothing is written over"
-like "$err" 'is there already' "which is said"
+like "$status:$out" '^0:.*was changed and stays as it is' "what was changed since is told"
+is "$(<"$tmp/conf.d/50-openclaw.conf")" "$before" "and stays"
 
 echo '{"$include":"../outside.json"}' >"$tmp/claw/openclaw.json"
 echo '{}' >"$tmp/outside.json"
@@ -88,4 +89,80 @@ isnt "$status" 0 "one that never ends too"
 echo '{a: [1,,2]}' >"$tmp/claw/openclaw.json"
 run chela import openclaw "$tmp/claw" --output -
 like "$err" 'line 1' "a mistake is told with its line"
+
+# --- the state folder: files, as until the middle of 2026 -------------------------------------------------------------
+
+claw="$tmp/claw"
+rm -rf "$claw" "$tmp/conf.d" "$CHELA_STATE_DIR"
+configure <<'END'
+providers : { demo : { type = "demo"; }; };
+agents : { main : { workspace = "/tmp"; }; };
+END
+mkdir -p "$claw"/{agents/main/sessions,credentials,cron,skills/poem/scripts}
+cat >"$claw/openclaw.json" <<'END'
+{"channels":{"telegram":{"botToken":"12345:token","allowFrom":["7"],"enabled":false}}}
+END
+cat >"$claw/agents/main/sessions/sessions.json" <<'END'
+{"agent:main:main":{"sessionId":"11111111-aaaa","displayName":"Garden","updatedAt":1700000000000},
+ "agent:main:empty":{"sessionId":"22222222-bbbb"}, "agent:main:evil":{"sessionId":"../../../etc/passwd"}}
+END
+cat >"$claw/agents/main/sessions/11111111-aaaa.jsonl" <<'END'
+{"type":"session","version":3,"id":"11111111-aaaa","timestamp":"2026-01-01T00:00:00Z"}
+{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"when do I sow tomatoes?","timestamp":1700000000000}}
+{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","content":[{"type":"text","text":"In March."},{"type":"toolCall","id":"t","name":"read","arguments":{}}],"timestamp":1700000001000}}
+{"type":"message","id":"x","parentId":"b","message":{"role":"user","content":"a question that was edited away","timestamp":1700000002000}}
+{"type":"message","id":"c","parentId":"b","message":{"role":"toolResult","toolCallId":"t","content":[{"type":"text","text":"a file"}],"timestamp":1700000003000}}
+{"type":"message","id":"d","parentId":"c","message":{"role":"user","content":[{"type":"text","text":"und Gurken? 黄瓜"}],"timestamp":1700000004000}}
+{"type":"message","id":"e","parentId":"d","message":{"role":"assistant","content":[{"type":"text","text":"In April."}],"timestamp":1700000005000}}
+this line is no JSON
+END
+echo '{"version":1,"allowFrom":["7","8"]}' >"$claw/credentials/telegram-allowFrom.json"
+cat >"$claw/cron/jobs.json" <<'END'
+{"version":1,"jobs":[
+ {"id":"1","name":"report","enabled":false,"schedule":{"kind":"cron","expr":"0 9 * * *","tz":"Europe/Berlin"},"sessionTarget":"isolated","wakeMode":"now","payload":{"kind":"agentTurn","message":"morning report"},"delivery":{"mode":"announce","channel":"last"}},
+ {"id":"2","name":"script","enabled":true,"schedule":{"kind":"every","everyMs":60000},"sessionTarget":"main","wakeMode":"now","payload":{"kind":"script","path":"/x"}}]}
+END
+cat >"$claw/exec-approvals.json" <<'END'
+{"version":1,"agents":{"main":{"allowlist":[{"pattern":"/usr/bin/uptime"},{"pattern":"/usr/bin/python3"},{"pattern":"~/bin/*"}]}}}
+END
+printf -- '---\nname: poem\ndescription: writes a poem\n---\nWrite one.\n' >"$claw/skills/poem/SKILL.md"
+echo 'echo rhyme' >"$claw/skills/poem/scripts/rhyme.sh"
+ln -s /etc/passwd "$claw/skills/poem/stolen"
+
+unset CHELA_GATEWAY_PORT
+run chela import openclaw "$claw" --json
+is "$status" 0 "a state folder is taken, without a gateway that runs" || diag "$out$err"
+report=$out
+is "$(how 'session agent:main:main, 1 events')" left "a line that is broken is told"
+is "$(how 'session agent:main:main'):$(how 'session agent:main:empty')" carried:left "a conversation is carried, an empty one isn't"
+is "$(how 'job report'):$(how 'job script')" carried:left "a job is carried, one of a kind that there is none of isn't"
+is "$(how 'pairing telegram 8')" carried "so is who was let in"
+is "$(how 'allow /usr/bin/uptime (main)'):$(how 'allow /usr/bin/python3 (main)'):$(how 'allow ~/bin/* (main)')" carried:left:left \
+    "an allowed program is, but none that runs others"
+is "$(how 'skill poem')" carried "and a skill"
+unlike "$report" 'root:' "no path of theirs leads elsewhere"
+start_gateway
+run chela sessions --json
+like "$out" 'agent:main:main.*Garden|Garden.*agent:main:main' "the session is there by its name"
+run chela sessions export agent:main:main --json
+is "$(jq -r 'select(.role) | .role + ": " + ([.body[]?.text] | join(""))' <<<"$out")" \
+    $'user: when do I sow tomatoes?\nassistant: In March.\nuser: und Gurken? 黄瓜\nassistant: In April.' \
+    "with what was said, without what was edited away" || diag "$out"
+run chela agent -m "hello again"
+is "$status" 0 "and goes on" || diag "$err"
+run chela cron list --json
+is "$(jq -r '.jobs[] | .name + " " + .schedule.expr + " " + .schedule.tz + " " + (.enabled | tostring)' <<<"$out")" \
+    'report 0 9 * * * Europe/Berlin false' "the job is as it was" || diag "$out"
+run chela allowlist list
+like "$out" 'exec\|/usr/bin/uptime' "the allowed program is on the list"
+run chela skills list
+like "$out" 'poem' "the skill is known"
+is "$(cd "$CHELA_STATE_DIR/skills/poem" && find . -type f | sort | tr '\n' ' ')" './SKILL.md ./scripts/rhyme.sh ' "without what its links led to"
+like "$(cat "$tmp/conf.d/50-openclaw.conf")" 'allow_from = \[ "7", "8" \];' "people are in the configuration"
+counted() { chela sessions export agent:main:main --json | wc -l; chela cron list --json | jq '.jobs | length'; cat "$tmp/conf.d/50-openclaw.conf"; }
+before=$(counted)
+run chela import openclaw "$claw" --json
+report=$out
+is "$(how 'session agent:main:main') $(how 'job report') $(how 'skill poem')" 'there there there' "a second time all of it is there"
+is "$(counted)" "$before" "and nothing changes"
 done_testing

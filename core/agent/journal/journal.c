@@ -259,6 +259,25 @@ void session_touch(struct journal_ops *o, const char *session, const char *agent
     ops_int(o, at);
 }
 
+void session_fields(struct journal_ops *o, const char *session, json_object *fields, uint64_t at)
+{
+    char id[ID_UUID_SIZE];
+    id_uuid(id);
+    CLEANUP(freep)
+    char *find = chela_json_has(fields, "title")
+                     ? find_text(session, chela_json_string(fields, "title", NULL))
+                     : NULL;
+    CLEANUP(freep) char *plain = find_text(session, NULL);
+    ops_statement(o, SQL_SESSION_PATCH);
+    ops_text(o, session);
+    ops_text(o, id);
+    ops_text(o, chela_json_string(fields, "agent", NULL));
+    ops_text(o, find);
+    ops_text(o, plain);
+    ops_text(o, chela_json_text(fields, NULL));
+    ops_int(o, at);
+}
+
 void journal_session_patch(const char *session, const char *fields, journal_fn *fn, void *owner)
 {
     json_object *o = NULL;
@@ -269,21 +288,8 @@ void journal_session_patch(const char *session, const char *fields, journal_fn *
         journal_fail(fn, owner, CHELA_E_ARGS, "the fields of a session are a JSON object");
         return;
     }
-    char id[ID_UUID_SIZE];
-    id_uuid(id);
-    CLEANUP(freep)
-    char *find =
-        chela_json_has(o, "title") ? find_text(session, chela_json_string(o, "title", NULL)) : NULL;
-    CLEANUP(freep) char *plain = find_text(session, NULL);
     struct journal_batch *b = batch_new(session, true);
-    ops_statement(&b->ops, SQL_SESSION_PATCH);
-    ops_text(&b->ops, session);
-    ops_text(&b->ops, id);
-    ops_text(&b->ops, chela_json_string(o, "agent", NULL));
-    ops_text(&b->ops, find);
-    ops_text(&b->ops, plain);
-    ops_text(&b->ops, chela_json_text(o, NULL));
-    ops_int(&b->ops, clock_now_ms());
+    session_fields(&b->ops, session, o, clock_now_ms());
     json_object_put(o);
     batch_send(b, fn, owner);
 }

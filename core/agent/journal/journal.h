@@ -152,6 +152,12 @@ void journal_chunk_state(const char *session, const char *run, const char *key, 
 /* fields: JSON object with any of title, model, thinking, verbose, instructions, queue, archived,
  * pinned, agent, unread, usage ...; null removes one. Barrier. Makes the session if it is new. */
 void journal_session_patch(const char *session, const char *fields, journal_fn *fn, void *owner);
+/* Barrier. A conversation that was held elsewhere, in one commit: the session, a run that has
+ * ended, its messages (seq from 1 on). fields as above; the session must have no messages. */
+struct json_object;
+void journal_session_import(const char *session, const char *run, struct json_object *fields,
+                            const struct journal_message *messages, unsigned count, journal_fn *fn,
+                            void *owner);
 /* A new epoch of the session: the history before it is no longer sent, but kept. */
 void journal_session_reset(const char *session, const char *reason, uint64_t at, journal_fn *fn,
                            void *owner);

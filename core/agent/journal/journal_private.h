@@ -66,6 +66,9 @@ void run_release(struct journal_run *r);
 void run_join(struct journal_run *r, struct journal_ops *o, uint64_t ended);
 /* Makes the session if it is new; it comes first in lists from now on. */
 void session_touch(struct journal_ops *o, const char *session, const char *agent, uint64_t at);
+/* journal_session_patch's; a new session is as old as `at`. */
+void session_fields(struct journal_ops *o, const char *session, struct json_object *fields,
+                    uint64_t at);
 
 /* ---- a query ---- */
 struct journal_query;

@@ -346,6 +346,27 @@ void journal_abort(struct journal_run *r, const struct journal_message *messages
     batch_send(b, fn, owner);
 }
 
+void journal_session_import(const char *session, const char *run, json_object *fields,
+                            const struct journal_message *messages, unsigned count, journal_fn *fn,
+                            void *owner)
+{
+    uint64_t now = clock_now_ms();
+    struct journal_run *r = journal_run_begin(session, run);
+    struct journal_batch *b = batch_of_run(r, true);
+    session_fields(&b->ops, session, fields, count ? messages[count - 1].at : now);
+    key(&b->ops, SQL_RUN_PUT, r);
+    ops_text(&b->ops, chela_json_string(fields, "agent", NULL));
+    ops_int(&b->ops, 0);
+    ops_text(&b->ops, "[]");
+    ops_int(&b->ops, 1);
+    ops_int(&b->ops, now);
+    add_messages(&b->ops, r, messages, count);
+    journal_run_state(r, "DONE", now);
+    run_join(r, &b->ops, now);
+    batch_send(b, fn, owner);
+    journal_run_end(r);
+}
+
 void journal_chunk_state(const char *session, const char *run, const char *chunk_key,
                          uint32_t send_class, const char *state, const char *external,
                          journal_fn *fn, void *owner)

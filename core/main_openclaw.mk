@@ -1,0 +1,7 @@
+# Reads an OpenClaw state folder for `chela import openclaw`; a program of its own, so that `chela` links no SQLite.
+chelaexec_PROGRAMS += chela-openclaw
+chela_openclaw_SOURCES = core/main_openclaw.c
+chela_openclaw_LDADD = core/libbase.a sdk/support/libsupport.la $(JSONC_LIBS) $(CRYPTO_LIBS) $(SQLITE_LIBS)
+if PLUGIN_store_sqlite
+chela_openclaw_CPPFLAGS = $(AM_CPPFLAGS) -DWITH_SQLITE $(SQLITE_CFLAGS)
+endif
