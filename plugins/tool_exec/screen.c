@@ -67,11 +67,8 @@ static void collect(struct screen *s)
         fwrite(piece, 1, n, s->out);
 }
 
-struct screen *screen_new(unsigned rows, unsigned columns)
+static void make_terminal(struct screen *s, unsigned rows, unsigned columns)
 {
-    struct screen *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
     s->rows = bounded(rows);
     s->columns = bounded(columns);
     s->terminal = vterm_new((int)s->rows, (int)s->columns);
@@ -82,6 +79,14 @@ struct screen *screen_new(unsigned rows, unsigned columns)
     vterm_screen_enable_altscreen(s->screen, 1);
     vterm_screen_set_callbacks(s->screen, &callbacks, s);
     vterm_screen_reset(s->screen, 1);
+}
+
+struct screen *screen_new(unsigned rows, unsigned columns)
+{
+    struct screen *s = calloc(1, sizeof *s);
+    if (!s)
+        abort();
+    make_terminal(s, rows, columns);
     open_out(s);
     return s;
 }
@@ -94,13 +99,6 @@ void screen_free(struct screen *s)
     fclose(s->out);
     free(s->sent);
     free(s);
-}
-
-void screen_resize(struct screen *s, unsigned rows, unsigned columns)
-{
-    s->rows = bounded(rows);
-    s->columns = bounded(columns);
-    vterm_set_size(s->terminal, (int)s->rows, (int)s->columns);
 }
 
 void screen_feed(struct screen *s, const char *bytes, size_t n, bool lines)
@@ -153,7 +151,7 @@ static int visible(const struct screen *s, int row)
     return width;
 }
 
-static void put_row(const struct screen *s, FILE *out, int row, int width)
+static void put_cells(const struct screen *s, FILE *out, int row, int width)
 {
     VTermScreenCell cell;
     for (int column = 0; column < width; column++) {
@@ -167,7 +165,6 @@ static void put_row(const struct screen *s, FILE *out, int row, int width)
         for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell.chars[i]; i++)
             put_utf8(out, cell.chars[i]);
     }
-    fputc('\n', out);
 }
 
 char *screen_text(struct screen *s, size_t *ret_length)
@@ -179,16 +176,99 @@ char *screen_text(struct screen *s, size_t *ret_length)
     FILE *out = open_memstream(&text, ret_length);
     if (!out)
         abort();
-    for (int row = 0; row < rows; row++)
-        put_row(s, out, row, visible(s, row));
+    for (int row = 0; row < rows; row++) {
+        put_cells(s, out, row, visible(s, row));
+        fputc('\n', out);
+    }
     fclose(out);
     return text;
+}
+
+/* ---- another size ---- */
+
+static void say(VTerm *terminal, const char *text)
+{
+    vterm_input_write(terminal, text, strlen(text));
+}
+
+struct picture {
+    char *bytes;
+    size_t n;
+};
+
+/* What draws the lower rows of what is shown, as far as there is room, and puts the cursor there.
+ */
+static struct picture picture_of(const struct screen *s, int rows_most, int columns_most)
+{
+    struct picture p;
+    int rows = (int)s->rows;
+    FILE *out = open_memstream(&p.bytes, &p.n);
+    if (!out)
+        abort();
+    while (rows > s->cursor.row + 1 && visible(s, rows - 1) == 0)
+        rows--;
+    int first = rows > rows_most ? rows - rows_most : 0;
+    for (int row = first; row < rows; row++) {
+        int width = visible(s, row);
+        fprintf(out, "\x1b[%d;1H", row - first + 1);
+        put_cells(s, out, row, width < columns_most ? width : columns_most);
+    }
+    int row = s->cursor.row < first ? 0 : s->cursor.row - first;
+    fprintf(out, "\x1b[%d;%dH", row + 1, s->cursor.col + 1);
+    fclose(out);
+    return p;
+}
+
+static void draw(VTerm *terminal, struct picture p)
+{
+    vterm_input_write(terminal, p.bytes, p.n);
+    free(p.bytes);
+}
+
+/* DECRQM tells the modes that a program has set: of the cursor keys, wrapping, the cursor, the
+ * mouse, pasting. */
+static void copy_modes(VTerm *from, VTerm *to)
+{
+    static const int modes[] = {1, 7, 25, 1000, 1002, 1003, 1006, 2004};
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        char text[64], answer[64];
+        int mode, value;
+        snprintf(text, sizeof text, "\x1b[?%d$p", modes[i]);
+        say(from, text);
+        answer[vterm_output_read(from, answer, sizeof answer - 1)] = '\0';
+        if (sscanf(answer, "\x1b[?%d;%d$y", &mode, &value) == 2 && mode == modes[i]) {
+            snprintf(text, sizeof text, "\x1b[?%d%c", mode, value == 1 ? 'h' : 'l');
+            say(to, text);
+        }
+    }
+}
+
+/* A new terminal that gets what the old one shows: after vterm_set_size, libvterm 0.1.4 reads and
+ * writes outside of its memory once the program moves the cursor to where the old size allowed. */
+void screen_resize(struct screen *s, unsigned rows, unsigned columns)
+{
+    struct screen old = *s;
+    vterm_screen_set_callbacks(old.screen, &callbacks, &old);
+    make_terminal(s, rows, columns);
+    s->full = false;
+    say(s->terminal, "\x1b[?7l");
+    say(old.terminal, "\x18"); /* a sequence that has only begun is given up */
+    struct picture front = picture_of(&old, (int)s->rows, (int)s->columns);
+    if (old.full) { /* and what is behind it */
+        say(old.terminal, "\x1b[?1049l");
+        draw(s->terminal, picture_of(&old, (int)s->rows, (int)s->columns));
+        say(s->terminal, "\x1b[?1049h");
+    }
+    draw(s->terminal, front);
+    copy_modes(old.terminal, s->terminal);
+    vterm_free(old.terminal);
 }
 
 void screen_cursor(const struct screen *s, unsigned *ret_row, unsigned *ret_column)
 {
     *ret_row = (unsigned)s->cursor.row + 1;
-    *ret_column = (unsigned)s->cursor.col + 1;
+    *ret_column =
+        s->cursor.col < 0 ? 1 : (unsigned)s->cursor.col + 1; /* libvterm says -1 at times */
 }
 
 bool screen_is_full(const struct screen *s)

@@ -128,19 +128,50 @@ static void questions_of_a_program_are_answered(void **state)
     screen_free(s);
 }
 
+static void another_size_keeps_what_is_shown_and_how_keys_are_sent(void **state)
+{
+    (void)state;
+    struct screen *s = screen_new(6, 20);
+    feed(s, "one\r\ntwo\r\nthree is longer\r\n$ vi\x1b[?2004h");
+    feed(s, "\x1b[?1049h\x1b[H\x1b[?1htop\x1b[5;3Hlow\x1b[2;4H\x1b[3");
+    screen_resize(s, 8, 30);
+    expect_text(s, "top\n\n\n\n  low\n");
+    assert_true(screen_is_full(s));
+    unsigned row, column;
+    screen_cursor(s, &row, &column);
+    assert_int_equal(row, 2);
+    assert_int_equal(column, 4);
+    assert_true(screen_key(s, "Up"));
+    expect_sent(s, "\x1bOA"); /* in the program's mode */
+    screen_paste(s, "x", 1);
+    expect_sent(s, "\x1b[200~x\x1b[201~");
+    screen_resize(s, 3, 8); /* the lower rows, cut */
+    expect_text(s, "\n\n  low\n");
+    feed(s, "\x1b[?1049l");
+    assert_false(screen_is_full(s));
+    expect_text(s, "two\nthree is\n$ vi\n");
+    feed(s, "m");
+    expect_text(s, "two\nthree is\n$ vim\n");
+    screen_free(s);
+}
+
 static void any_bytes_and_sizes_are_survived(void **state)
 {
     (void)state;
+    static const char ends[] = "0123456789;?hlrmABCDEHJKLMPXZ78#6=()cdefgsu@ST`ab";
     uint64_t seed = 7;
     struct screen *s = screen_new(0, 100000);
     for (int round = 0; round < 3000; round++) {
         char piece[64];
         for (size_t i = 0; i < sizeof piece; i++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
-            piece[i] = seed >> 60 < 3 ? "\x1b[;?1"[(seed >> 40) % 5] : (char)(seed >> 33);
+            unsigned kind = (unsigned)(seed >> 60);
+            piece[i] = kind < 4    ? "\x1b[;?1"[(seed >> 40) % 5]
+                       : kind < 12 ? ends[(seed >> 33) % (sizeof ends - 1)]
+                                   : (char)(seed >> 33);
         }
         screen_feed(s, piece, sizeof piece, round % 2);
-        if (round % 100 == 0)
+        if (round % 20 == 0)
             screen_resize(s, (unsigned)(seed >> 50) % 600, (unsigned)(seed >> 40) % 600);
     }
     size_t n;
@@ -156,6 +187,7 @@ int main(void)
         cmocka_unit_test(keys_are_sent_in_the_modes_of_the_program),
         cmocka_unit_test(a_paste_is_bracketed_where_the_program_wants_it),
         cmocka_unit_test(questions_of_a_program_are_answered),
+        cmocka_unit_test(another_size_keeps_what_is_shown_and_how_keys_are_sent),
         cmocka_unit_test(any_bytes_and_sizes_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
