@@ -47,24 +47,28 @@ static void write_providers(const struct onboard *o, struct buf *out)
     buf_puts(out, "};\n");
 }
 
-/* The trial's environment: nothing of a gateway that this person runs. */
+/* The trial's environment: nothing of a gateway that this person runs, and not their configuration,
+ * which may name another secret. */
+static const char *const own_names[] = {"CHELA_STATE_DIR", "CHELA_GATEWAY_PORT", "CHELA_CONFIG"};
+enum { OWN_NAMES = 3 };
+
 static void enter(const struct trial *t, char **kept)
 {
-    static const char *const names[] = {"CHELA_STATE_DIR", "CHELA_GATEWAY_PORT"};
-    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
-        kept[i] = getenv(names[i]) ? xstrdup(getenv(names[i])) : NULL;
+    CLEANUP(freep) char *file = xprintf("%s/chela.conf", t->folder);
+    for (size_t i = 0; i < OWN_NAMES; i++)
+        kept[i] = getenv(own_names[i]) ? xstrdup(getenv(own_names[i])) : NULL;
+    setenv("CHELA_CONFIG", file, 1);
     setenv("CHELA_STATE_DIR", t->folder, 1);
     setenv("CHELA_GATEWAY_PORT", "0", 1);
 }
 
 static void leave(char **kept)
 {
-    static const char *const names[] = {"CHELA_STATE_DIR", "CHELA_GATEWAY_PORT"};
-    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+    for (size_t i = 0; i < OWN_NAMES; i++) {
         if (kept[i])
-            setenv(names[i], kept[i], 1);
+            setenv(own_names[i], kept[i], 1);
         else
-            unsetenv(names[i]);
+            unsetenv(own_names[i]);
         free(kept[i]);
     }
 }
@@ -72,7 +76,7 @@ static void leave(char **kept)
 struct trial *onboard_trial_open(struct onboard *o, struct error *e)
 {
     const char *base = getenv("TMPDIR");
-    char *kept[2];
+    char *kept[OWN_NAMES];
     CLEANUP(freep)
     char *folder = xprintf("%s/chela-onboard-XXXXXX", base && *base == '/' ? base : "/tmp");
     struct buf text = {0};
@@ -126,7 +130,7 @@ int onboard_ask_models(struct onboard *o, struct trial *t, struct error *e)
 {
     struct place place = {0};
     struct client client = {0};
-    char *kept[2];
+    char *kept[OWN_NAMES];
     enter(t, kept);
     int bad = place_find(&place, t->where, e);
     leave(kept);
@@ -147,7 +151,7 @@ int onboard_ask_models(struct onboard *o, struct trial *t, struct error *e)
 
 bool onboard_try_model(struct onboard *o, struct trial *t, struct buf *answer)
 {
-    char self[] = "/proc/self/exe", *kept[2];
+    char self[] = "/proc/self/exe", *kept[OWN_NAMES];
     const char *words[] = {self,        "agent",
                            "--gateway", t->where,
                            "--model",   o->chosen_model,

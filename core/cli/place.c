@@ -1,6 +1,7 @@
 /* Place: see place.h. The order for the port: environment, what a running gateway has written into
- * the state folder, the configuration, 18789. The configuration is looked at only as far as that
- * one number goes; reading it properly is the daemon's work. */
+ * the state folder, the configuration, 18789. The order for the
+ * token: environment, configuration, the file that the gateway made. The configuration is looked at
+ * only as far as these two go; reading it properly is the daemon's work. */
 #include "cli/place.h"
 
 #include <errno.h>
@@ -98,50 +99,119 @@ static void read_announcement(struct place *place)
     buf_free(&text);
 }
 
-static unsigned port_of_file(const char *path)
+/* What is wanted of the configuration: the last file that says it counts. */
+struct configured {
+    unsigned port;
+    char *token;        /* as it stands there; NULL: nowhere */
+    char *token_folder; /* of the file that says it */
+};
+
+static void read_configured(struct configured *c, const char *path)
 {
     config_t config;
     int port = 0;
+    const char *token = NULL;
     config_init(&config);
-    if (config_read_file(&config, path) == CONFIG_TRUE) {
+    if (access(path, R_OK) == 0 && config_read_file(&config, path) == CONFIG_TRUE) {
         config_lookup_int(&config, "gateway.port", &port);
+        config_lookup_string(&config, "gateway.auth.token", &token);
+    }
+    if (port > 0 && port <= 65535) {
+        c->port = (unsigned)port;
+    }
+    if (token != NULL) {
+        const char *slash = strrchr(path, '/');
+        free(c->token);
+        free(c->token_folder);
+        c->token = xstrdup(token);
+        c->token_folder = slash == NULL ? xstrdup(".") : xmemdup(path, (size_t)(slash - path));
     }
     config_destroy(&config);
-    return port > 0 && port <= 65535 ? (unsigned)port : 0;
 }
 
-/* A file and the conf.d beside it; the last one that sets the port counts. */
-static unsigned port_of_folder(const char *folder)
+/* A file and the conf.d beside it. */
+static void read_configured_layer(struct configured *c, const char *file)
 {
-    char *path = xprintf("%s/chela.conf", folder);
-    unsigned port = access(path, R_OK) == 0 ? port_of_file(path) : 0;
-    free(path);
+    const char *slash = strrchr(file, '/');
+    char *folder = slash == NULL ? xstrdup(".") : xmemdup(file, (size_t)(slash - file));
+    char *pattern = xprintf("%s/conf.d/*.conf", folder);
     glob_t found;
-    path = xprintf("%s/conf.d/*.conf", folder);
-    if (glob(path, 0, NULL, &found) == 0) {
+    read_configured(c, file);
+    if (glob(pattern, 0, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++) {
-            unsigned next = port_of_file(found.gl_pathv[i]);
-            port = next == 0 ? port : next;
+            read_configured(c, found.gl_pathv[i]);
         }
         globfree(&found);
     }
-    free(path);
-    return port;
+    free(pattern);
+    free(folder);
+}
+
+static void read_configuration(struct configured *c)
+{
+    const char *named = environment("CHELA_CONFIG");
+    const char *xdg = environment("XDG_CONFIG_HOME");
+    const char *home = environment("HOME");
+    if (named != NULL) {
+        read_configured_layer(c, named);
+        return;
+    }
+    char *system = xprintf("%s/chela.conf", paths_conf_dir());
+    char *own = xdg != NULL ? xprintf("%s/chela/chela.conf", xdg)
+                            : xprintf("%s/.config/chela/chela.conf", home == NULL ? "" : home);
+    read_configured_layer(c, system);
+    read_configured_layer(c, own);
+    free(own);
+    free(system);
 }
 
 static unsigned configured_port(void)
 {
-    const char *file = environment("CHELA_CONFIG");
-    const char *xdg = environment("XDG_CONFIG_HOME");
-    const char *home = environment("HOME");
-    if (file != NULL) {
-        return port_of_file(file);
+    struct configured c = {0};
+    read_configuration(&c);
+    free(c.token);
+    free(c.token_folder);
+    return c.port;
+}
+
+static void trim(struct buf *text)
+{
+    while (text->n > 0 && strchr(" \t\r\n", text->p[text->n - 1]) != NULL) {
+        text->p[--text->n] = '\0';
     }
-    char *folder = xdg != NULL ? xprintf("%s/chela", xdg)
-                               : xprintf("%s/.config/chela", home == NULL ? "" : home);
-    unsigned port = port_of_folder(folder);
-    free(folder);
-    return port == 0 ? port_of_folder(paths_conf_dir()) : port;
+}
+
+/* gateway.auth.token of the configuration: itself, "${NAME}" or "file:PATH". NULL: none that this
+ * user can read. */
+static char *configured_token(void)
+{
+    struct configured c = {0};
+    struct buf text = {0};
+    char *token = NULL;
+    read_configuration(&c);
+    size_t n = c.token == NULL ? 0 : strlen(c.token);
+    if (n > 5 && strncmp(c.token, "file:", 5) == 0) {
+        const char *rest = c.token + 5, *home = environment("HOME");
+        char *path = *rest == '/' ? xstrdup(rest)
+                     : strncmp(rest, "~/", 2) == 0 && home != NULL
+                         ? xprintf("%s%s", home, rest + 1)
+                         : xprintf("%s/%s", c.token_folder, rest);
+        if (read_small(path, &text)) {
+            trim(&text);
+            token = text.n > 0 ? xstrdup(text.p) : NULL;
+        }
+        free(path);
+    } else if (n > 3 && strncmp(c.token, "${", 2) == 0 && c.token[n - 1] == '}') {
+        char *name = xmemdup(c.token + 2, n - 3);
+        token = environment(name) == NULL ? NULL : xstrdup(environment(name));
+        free(name);
+    } else if (n > 0 && strncmp(c.token, "credential:", 11) != 0) {
+        token = xstrdup(c.token);
+    }
+    free(c.token);
+    free(c.token_folder);
+    buf_free(&text);
+    return token;
 }
 
 static void read_token(struct place *place)
@@ -154,6 +224,10 @@ static void read_token(struct place *place)
         place->token = xstrdup(own);
         return;
     }
+    place->token = configured_token(); /* which the gateway goes by, whatever lies in its folder */
+    if (place->token != NULL) {
+        return;
+    }
     struct buf text = {0};
     struct stat status;
     char *path = xprintf("%s/gateway.token", place->state_dir);
@@ -161,9 +235,7 @@ static void read_token(struct place *place)
         place->token_why =
             xprintf("others can read %s; make it yours alone: chmod 600 %s", path, path);
     } else if (read_small(path, &text)) {
-        while (text.n > 0 && strchr(" \t\r\n", text.p[text.n - 1]) != NULL) {
-            text.p[--text.n] = '\0';
-        }
+        trim(&text);
         if (text.n > 0) {
             place->token = xstrdup(text.p);
         }

@@ -49,7 +49,7 @@ int gateway_open(struct error *e)
         .connections = limit_connections(),
         .connections_per_address = limit_connections(),
         .header_ms = 10000,
-        .body_ms = 60000,
+        .body_ms = (unsigned)settings_number(settings_now(), "gateway.body_timeout"),
         .idle_ms = 60000,
         .head_bytes = 32 * 1024,
     };

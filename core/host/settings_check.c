@@ -41,6 +41,7 @@ static const struct {
     {"gateway.body_limit", 1024, 1 << 30},
     {"gateway.frame_limit", 1024, 1 << 30},
     {"gateway.handshake_timeout", 100, 600000},
+    {"gateway.body_timeout", 100, 3600000},
     {"network.connect_timeout", 100, 600000},
     {"session.reset.at_hour", 0, 23},
     {"messages.queue.cap", 1, 10000},

@@ -201,6 +201,8 @@ const struct chela_option settings_core_table[] = {
     N("gateway.body_limit", CHELA_SIZE, "20M", "largest body of a request"),
     N("gateway.frame_limit", CHELA_SIZE, "25M", "largest WebSocket message"),
     N("gateway.handshake_timeout", CHELA_DURATION, "10s", "how long a client may take to log in"),
+    N("gateway.body_timeout", CHELA_DURATION, "60s",
+      "how long a client may take to send a request's body, all of it"),
     N("gateway.http.openai", CHELA_BOOL, "false",
       "/v1/chat/completions, /v1/responses, /v1/embeddings, /v1/models"),
     N("gateway.http.anthropic", CHELA_BOOL, "false", "/v1/messages"),

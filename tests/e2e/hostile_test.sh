@@ -6,7 +6,7 @@
 
 tokens=${HOSTILE_TOKENS:-1000} sockets=${HOSTILE_SOCKETS:-200}
 cat >"$CHELA_CONFIG" <<END
-gateway : { port = 0; handshake_timeout = "2s"; max_connections = $((sockets + 100)); };
+gateway : { port = 0; handshake_timeout = "2s"; body_timeout = "2s"; http : { openai = true; }; max_connections = $((sockets + 100)); };
 providers : { demo : { type = "demo"; }; };
 agents : { main : { workspace = "$tmp/work"; }; };
 logging : { level = "warn"; };

@@ -79,6 +79,14 @@ run chela import openclaw "$tmp/claw"
 like "$status:$out" '^0:.*was changed and stays as it is' "what was changed since is told"
 is "$(<"$tmp/conf.d/50-openclaw.conf")" "$before" "and stays"
 
+# the token that was carried is used by the local client, also where an older one lies in the state folder
+mkdir -p "$CHELA_STATE_DIR" && echo stale >"$CHELA_STATE_DIR/gateway.token" && chmod 600 "$CHELA_STATE_DIR/gateway.token"
+CHELA_GATEWAY_PORT=0 start_gateway --port 0
+run chela health
+is "$status" 0 "the local client knows the token that was carried" || diag "$err"
+stop_gateway
+unset CHELA_GATEWAY_PORT
+
 echo '{"$include":"../outside.json"}' >"$tmp/claw/openclaw.json"
 echo '{}' >"$tmp/outside.json"
 run chela import openclaw "$tmp/claw" --output -

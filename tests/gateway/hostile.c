@@ -8,6 +8,7 @@
  * ones are opened (the gateway must allow half of them, or all; see hostile_test.sh).
  */
 #include <json-c/json_object.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,6 +330,40 @@ static void slow_ones(void)
              "sixty heads that never end are cut off, others are served meanwhile");
 }
 
+/* Bodies that come a byte at a time, with the right secret and without: each byte is in time, the
+ * whole is not. */
+static void slow_bodies(void)
+{
+    enum { MANY = 40, DRIPS = 60 };
+    struct raw bodies[MANY];
+    bool answered = true, ended = true;
+    unsigned drips = 0;
+    for (unsigned i = 0; i < MANY; i++) {
+        CLEANUP(freep)
+        char *head = xprintf("POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
+                             "Authorization: Bearer %s\r\nContent-Type: application/json\r\n"
+                             "Content-Length: %u\r\n\r\n",
+                             t.port, i % 2 ? "wrong" : t.token, 50000u);
+        raw_connect(&bodies[i], t.port);
+        raw_write(&bodies[i], head, strlen(head));
+    }
+    for (bool open = true; open && drips < DRIPS; drips++) {
+        open = false;
+        for (unsigned i = 0; i < MANY; i++)
+            open = raw_write(&bodies[i], "{", 1) || open;
+        answered = answered && good_is_answered();
+        poll(NULL, 0, 100); /* the pace of the attack itself */
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        raw_status(&bodies[i], 100);
+        ended = raw_wait_close(&bodies[i], AT_ONCE_MS) == RAW_CUT && ended;
+        raw_close(&bodies[i]);
+    }
+    printf("# after %u drips\n", drips);
+    unharmed(ended && answered && drips > 5 && drips < DRIPS,
+             "forty bodies that drip are cut off at their deadline, others are served meanwhile");
+}
+
 /* ---- who asks ---- */
 
 static const struct {
@@ -460,6 +495,7 @@ int main(int argc, char **argv)
     guesses_of_a_page();
     slow_reader();
     slow_ones();
+    slow_bodies();
     idle_sockets((unsigned)strtoul(argv[5], NULL, 10));
     printf("# %ld KiB of memory at the end\n", memory_kib());
     raw_close(&t.good);
