@@ -52,10 +52,11 @@ static int open_error(int at, const char *name, int error)
 }
 
 /* Name by name, without following any link; ".." was refused by its letters or is refused here. */
-static int walk(int root, const char *relative, int flags, mode_t mode)
+static int walk(const struct beneath *b, const char *relative, int flags, mode_t mode)
 {
     char name[NAME_MAX + 1];
-    int at = dup(root);
+    struct stat root, here;
+    int at = fstat(b->root, &root) == 0 ? dup(b->root) : -1;
     while (at >= 0) {
         relative += strspn(relative, "/");
         size_t n = strcspn(relative, "/");
@@ -71,6 +72,11 @@ static int walk(int root, const char *relative, int flags, mode_t mode)
         int next =
             openat(at, name, (last ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC, mode);
         int error = next < 0 ? open_error(at, name, errno) : 0;
+        if (next >= 0 && !b->mounts && (fstat(next, &here) != 0 || here.st_dev != root.st_dev)) {
+            close(next);
+            next = -1;
+            error = EREMOTE;
+        }
         close(at);
         errno = error;
         if (last || next < 0)
@@ -80,26 +86,41 @@ static int walk(int root, const char *relative, int flags, mode_t mode)
     return -1;
 }
 
-int beneath_open(int root, const char *relative, int flags, mode_t mode)
+/* Whether what crosses a mount would stay below the folder otherwise. */
+static bool is_mounted(const struct beneath *b, const char *relative)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    long fd = syscall(SYS_openat2, b->root, relative, &how, sizeof how);
+    if (fd >= 0)
+        close((int)fd);
+    return fd >= 0 || errno == ENOENT;
+}
+
+int beneath_open(const struct beneath *b, const char *relative, int flags, mode_t mode)
 {
     struct open_how how = {
         .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
         .mode = flags & O_CREAT ? mode : 0,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (b->mounts ? 0u : RESOLVE_NO_XDEV),
     };
     for (int tries = 0; tries < 16; tries++) {
-        long fd = syscall(SYS_openat2, root, relative, &how, sizeof how);
+        long fd = syscall(SYS_openat2, b->root, relative, &how, sizeof how);
         if (fd >= 0)
             return (int)fd;
         if (errno == ENOSYS || errno == EPERM)
-            return walk(root, relative, flags, mode);
+            return walk(b, relative, flags, mode);
+        if (errno == EXDEV && !b->mounts) {
+            errno = is_mounted(b, relative) ? EREMOTE : EXDEV;
+            return -1;
+        }
         if (errno != EAGAIN) /* EAGAIN: something was renamed meanwhile */
             return -1;
     }
     return -1;
 }
 
-int beneath_parent(int root, const char *relative, bool make, const char **ret_leaf)
+int beneath_parent(const struct beneath *b, const char *relative, bool make, const char **ret_leaf)
 {
     char folder[PATH_MAX];
     size_t n = strlen(relative);
@@ -122,7 +143,7 @@ int beneath_parent(int root, const char *relative, bool make, const char **ret_l
             continue;
         folder[i] = '\0';
         const char *name;
-        int parent = beneath_parent(root, folder, false, &name);
+        int parent = beneath_parent(b, folder, false, &name);
         if (parent >= 0) {
             if (mkdirat(parent, name, 0777) != 0 && errno != EEXIST) {
                 int error = errno;
@@ -134,10 +155,13 @@ int beneath_parent(int root, const char *relative, bool make, const char **ret_l
         }
         folder[i] = '/';
     }
-    return beneath_open(root, leaf ? folder : ".", O_RDONLY | O_DIRECTORY, 0);
+    return beneath_open(b, leaf ? folder : ".", O_RDONLY | O_DIRECTORY, 0);
 }
 
 const char *beneath_reason(int error)
 {
-    return error == EXDEV || error == ELOOP ? "it leads out of the workspace" : strerror(error);
+    return error == EXDEV || error == ELOOP ? "it leads out of the workspace"
+           : error == EREMOTE
+               ? "another file system is mounted there (the option mounts of files allows it)"
+               : strerror(error);
 }

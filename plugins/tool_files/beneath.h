@@ -12,12 +12,18 @@
 /* The part of `path` below `root`: relative as it is, absolute only if it begins with root. "." for
  * root itself. NULL if it leads out by its letters alone. Points into path. */
 const char *beneath_relative(const char *root, const char *path);
-/* Opens a file or folder; -1 with errno (EXDEV or ELOOP: it leads out of the folder). */
-int beneath_open(int root, const char *relative, int flags, mode_t mode);
+struct beneath {
+    int root;    /* the folder's descriptor */
+    bool mounts; /* file systems that are mounted below it belong to it */
+};
+
+/* Opens a file or folder; -1 with errno (EXDEV or ELOOP: it leads out of the folder; EREMOTE: onto
+ * a file system that is mounted there). */
+int beneath_open(const struct beneath *b, const char *relative, int flags, mode_t mode);
 /* Opens the folder that holds `relative`, made with its parents if `make`; *ret_leaf points to the
  * last name. */
-int beneath_parent(int root, const char *relative, bool make, const char **ret_leaf);
-/* "leads out of the workspace" or strerror, for people. */
+int beneath_parent(const struct beneath *b, const char *relative, bool make, const char **ret_leaf);
+/* "it leads out of the workspace" and the like, or strerror, for people. */
 const char *beneath_reason(int error);
 
 #endif

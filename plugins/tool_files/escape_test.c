@@ -11,13 +11,16 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "files.h"
@@ -26,6 +29,7 @@
 enum { ROUNDS = 3000 };
 
 static char base[64], workspace[80];
+static bool mounts;
 
 static const char *at(const char *name)
 {
@@ -79,7 +83,7 @@ static char *run(enum files_kind kind, const char *arguments, bool *failed)
 {
     json_object *o = NULL;
     assert_int_equal(chela_json_parse(arguments, strlen(arguments), NULL, &o, NULL), 0);
-    struct files_request q = {kind, workspace, o, 50000, NULL};
+    struct files_request q = {kind, workspace, o, mounts, 50000, NULL};
     struct files_result r = files_run(&q);
     json_object_put(o);
     *failed = r.failed;
@@ -147,6 +151,80 @@ static void each_operation_refuses_each_way(void **state)
     assert_string_equal(text, "nothing was found"); /* links are not followed */
     free(text);
     expect_secret_untouched();
+}
+
+/* ---- mounts: in a name space of its own, where this process is root ---- */
+
+static bool put_line(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+static bool mount_outside(void)
+{
+    char users[40], groups[40];
+    snprintf(users, sizeof users, "0 %u 1", (unsigned)geteuid());
+    snprintf(groups, sizeof groups, "0 %u 1", (unsigned)getegid());
+    return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && put_line("/proc/self/setgroups", "deny") &&
+           put_line("/proc/self/uid_map", users) && put_line("/proc/self/gid_map", groups) &&
+           mkdir(at("work/mounted"), 0700) == 0 &&
+           mount("tmpfs", at("work/mounted"), "tmpfs", 0, NULL) == 0 &&
+           symlink("mounted/secret", at("work/to-it")) == 0;
+}
+
+static bool says(enum files_kind kind, const char *arguments, const char *part, bool wants_failure)
+{
+    bool failed;
+    char *text = run(kind, arguments, &failed);
+    bool good = failed == wants_failure && strstr(text, part);
+    if (!good)
+        fprintf(stderr, "# %s: %s\n", arguments, text);
+    free(text);
+    return good;
+}
+
+/* Its exit status: 0 as it should be, 77 no name spaces here. */
+static int among_mounts(void)
+{
+    static const char refused[] = "another file system is mounted there";
+    if (!mount_outside())
+        return 77;
+    mounts = true;
+    bool good =
+        says(FILES_WRITE, "{\"path\":\"mounted/secret\",\"content\":\"hidden\"}", "", false) &&
+        says(FILES_READ, "{\"path\":\"to-it\"}", "hidden", false) &&
+        says(FILES_SEARCH, "{\"pattern\":\"hidden\"}", "mounted/secret", false);
+    mounts = false;
+    return good && says(FILES_READ, "{\"path\":\"mounted/secret\"}", refused, true) &&
+                   says(FILES_READ, "{\"path\":\"to-it\"}", refused, true) &&
+                   says(FILES_LIST, "{\"path\":\"mounted\"}", refused, true) &&
+                   says(FILES_WRITE, "{\"path\":\"mounted/new\",\"content\":\"x\"}", refused,
+                        true) &&
+                   says(FILES_DELETE, "{\"path\":\"mounted/secret\"}", refused, true) &&
+                   says(FILES_SEARCH, "{\"pattern\":\"hidden\"}", "nothing was found", false) &&
+                   says(FILES_READ, "{\"path\":\"real/../../outside/secret\"}", "workspace", true)
+               ? 0
+               : 1;
+}
+
+static void what_is_mounted_is_no_part_unless_it_is_meant(void **state)
+{
+    int status = -1;
+    (void)state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(among_mounts());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    unlink(at("work/to-it"));
+    rmdir(at("work/mounted"));
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* Writing to one name of a file with two leaves the other alone, since the file is replaced. */
@@ -259,6 +337,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_operation_refuses_each_way),
+        TEST(what_is_mounted_is_no_part_unless_it_is_meant),
         TEST(a_hard_link_is_no_way_out),
         TEST(pipes_and_devices_are_left_alone),
         TEST(a_folder_that_becomes_a_link_leads_nowhere),

@@ -40,7 +40,7 @@ void files_fail_errno(struct job *j, const char *what)
 /* Opens a regular file; a FIFO or device is never waited for or read. */
 static int open_file(struct job *j, struct stat *st)
 {
-    int fd = beneath_open(j->root, j->relative, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    int fd = beneath_open(&j->below, j->relative, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0) {
         files_fail_errno(j, "read");
         return -1;
@@ -198,7 +198,7 @@ static int by_name(const void *a, const void *b)
 
 static void run_list(struct job *j)
 {
-    int fd = beneath_open(j->root, j->relative, O_RDONLY | O_DIRECTORY, 0);
+    int fd = beneath_open(&j->below, j->relative, O_RDONLY | O_DIRECTORY, 0);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     char **names = NULL;
     size_t n = 0;
@@ -255,7 +255,7 @@ void files_put(struct job *j, const char *text, size_t length, mode_t mode)
     char temporary[64];
     uint64_t random = 0;
     struct stat st;
-    int parent = beneath_parent(j->root, j->relative, true, &leaf);
+    int parent = beneath_parent(&j->below, j->relative, true, &leaf);
     if (parent < 0) {
         files_fail_errno(j, "written");
         return;
@@ -295,7 +295,7 @@ void files_put(struct job *j, const char *text, size_t length, mode_t mode)
 mode_t files_mode(struct job *j)
 {
     struct stat st;
-    int fd = beneath_open(j->root, j->relative, O_PATH | O_NOFOLLOW, 0);
+    int fd = beneath_open(&j->below, j->relative, O_PATH | O_NOFOLLOW, 0);
     bool known = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     if (fd >= 0)
         close(fd);
@@ -333,7 +333,7 @@ void files_delete(struct job *j)
 {
     const char *leaf;
     struct stat st;
-    int parent = beneath_parent(j->root, j->relative, false, &leaf);
+    int parent = beneath_parent(&j->below, j->relative, false, &leaf);
     if (parent < 0) {
         files_fail_errno(j, "deleted");
         return;
@@ -375,18 +375,18 @@ struct files_result files_run(const struct files_request *q)
                     .limit = q->limit,
                     .workspace = q->workspace,
                     .checkpoint = q->checkpoint,
-                    .root = -1};
+                    .below = {-1, q->mounts}};
     j.out = open_memstream(&r.text, &r.length);
     if (!j.out)
         abort();
     if (files_aim(&j, chela_json_string(q->arguments, "path", NULL))) {
-        if ((j.root = open(q->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+        if ((j.below.root = open(q->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
             files_fail(&j, "the workspace %s cannot be opened: %s", q->workspace, strerror(errno));
         else
             runs[q->kind](&j);
     }
-    if (j.root >= 0)
-        close(j.root);
+    if (j.below.root >= 0)
+        close(j.below.root);
     fclose(j.out);
     r.failed = j.failed;
     r.image = j.image;

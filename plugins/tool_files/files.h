@@ -23,6 +23,7 @@ struct files_request {
     enum files_kind kind;
     const char *workspace; /* absolute path */
     json_object *arguments;
+    bool mounts;  /* file systems that are mounted in the workspace belong to it */
     size_t limit; /* most bytes that read and search give */
     const char
         *checkpoint; /* folder of the turn's checkpoint (undo.h), made when needed; or NULL */

@@ -5,6 +5,7 @@
 #ifndef TOOL_FILES_FILES_INTERNAL_H
 #define TOOL_FILES_FILES_INTERNAL_H
 
+#include "beneath.h"
 #include "files.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ struct job {
     const char *path, *relative; /* as given; below the workspace */
     const char *checkpoint;
     size_t limit;
-    int root;
+    struct beneath below; /* the workspace */
     FILE *out;
     bool failed;
     char *image;

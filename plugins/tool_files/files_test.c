@@ -54,7 +54,7 @@ static char *run(enum files_kind kind, const char *arguments, bool *failed)
 {
     json_object *o = NULL;
     assert_int_equal(chela_json_parse(arguments, strlen(arguments), NULL, &o, NULL), 0);
-    struct files_request q = {kind, workspace, o, 50000, checkpoint};
+    struct files_request q = {kind, workspace, o, false, 50000, checkpoint};
     struct files_result r = files_run(&q);
     json_object_put(o);
     free(last_image.bytes);

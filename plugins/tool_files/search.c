@@ -78,7 +78,8 @@ static void search_file(struct search *s, int folder, const char *name, const ch
         report(s, path, 0, NULL, 0);
         return;
     }
-    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct beneath here = {folder, s->job->below.mounts};
+    int fd = beneath_open(&here, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= LARGEST && st.st_size > 0) {
@@ -109,7 +110,8 @@ static void search_entry(struct search *s, int folder, const char *prefix, const
         return;
     s->full = ++s->files > FILES_MOST;
     if (S_ISDIR(st.st_mode) && depth < DEEPEST) {
-        int below = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        struct beneath here = {folder, s->job->below.mounts};
+        int below = beneath_open(&here, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
         memcpy(path + length, "/", 2);
         if (below >= 0) {
             search_folder(s, below, path, depth + 1);
@@ -176,7 +178,7 @@ void search_run(struct job *j)
         files_fail(j, "search needs a glob, a pattern, or both");
         return;
     }
-    int folder = beneath_open(j->root, j->relative, O_RDONLY | O_DIRECTORY, 0);
+    int folder = beneath_open(&j->below, j->relative, O_RDONLY | O_DIRECTORY, 0);
     if (folder < 0) {
         files_fail_errno(j, "searched");
         return;

@@ -20,6 +20,8 @@ static const struct chela_option options[] = {
      "most bytes that one read or search gives the model", NULL},
     {"undo", CHELA_BOOL, CHELA_RELOAD, "true",
      "keep what a turn changes as it was before, for /undo", NULL},
+    {"mounts", CHELA_BOOL, CHELA_RELOAD, "false",
+     "other file systems that are mounted inside of the workspace belong to it", NULL},
     {NULL, 0, 0, NULL, NULL, NULL},
 };
 
@@ -270,7 +272,7 @@ struct running {
     char *workspace, *state, *session, *turn;
     uint64_t now_ms;
     size_t limit;
-    bool undo, force;
+    bool undo, force, mounts;
     json_object *arguments;
     struct files_result result;
 };
@@ -300,7 +302,7 @@ static void work(struct chela_inst *in, void *arg)
     struct running *r = arg;
     char *checkpoint =
         r->undo ? undo_folder(r->state, r->session, r->turn, (unsigned long long)r->now_ms) : NULL;
-    struct files_request q = {r->kind, r->workspace, r->arguments, r->limit, checkpoint};
+    struct files_request q = {r->kind, r->workspace, r->arguments, r->mounts, r->limit, checkpoint};
     (void)in;
     r->result = files_run(&q);
     free(checkpoint);
@@ -391,6 +393,7 @@ static void run(struct chela_inst *in, const struct chela_tool_run *a)
     r->session = copy(a->session);
     r->turn = copy(a->run.n ? a->run : a->call_id);
     r->now_ms = in->host->local->now_ms(in);
+    r->mounts = chela_option_number(in, "mounts") != 0;
     r->limit = (size_t)chela_option_number(in, "read_limit");
     r->arguments = arguments;
     r->kind = tools[tool].kind;

@@ -230,7 +230,7 @@ bool undo_keep(struct job *j)
         return false;
     }
     json_object *o = entry_of(j);
-    int fd = beneath_open(j->root, j->relative, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    int fd = beneath_open(&j->below, j->relative, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     bool fine = true;
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         fine = copy_to(j->checkpoint, name, sizeof name, fd);
@@ -248,14 +248,14 @@ bool undo_keep(struct job *j)
 }
 
 /* What stands there: its size and a sum of its bytes; of nothing it is "". */
-static void stamp(int root, const char *relative, char *text, size_t size)
+static void stamp(const struct beneath *b, const char *relative, char *text, size_t size)
 {
     unsigned char piece[65536];
     uint64_t hash = 14695981039346656037u;
     unsigned long long total = 0;
     ssize_t n;
     struct stat st;
-    int fd = beneath_open(root, relative, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    int fd = beneath_open(b, relative, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     text[0] = '\0';
     if (fd < 0)
         return;
@@ -274,7 +274,7 @@ void undo_done(struct job *j)
     if (!j->checkpoint)
         return;
     json_object *o = entry_of(j);
-    stamp(j->root, j->relative, text, sizeof text);
+    stamp(&j->below, j->relative, text, sizeof text);
     chela_json_put_text(o, "after", text);
     add_line(j->checkpoint, o);
     json_object_put(o);
@@ -326,18 +326,19 @@ static bool undo_one(json_object *list, json_object *o, const char *folder, bool
 {
     char now[128], *said = NULL;
     size_t n = 0;
-    struct job j = {.workspace = chela_json_string(o, "workspace", NULL), .root = -1};
+    struct job j = {.workspace = chela_json_string(o, "workspace", NULL),
+                    .below = {-1, true}}; /* it could be changed, so it can be put back */
     const char *path = chela_json_string(o, "path", NULL);
     if (!j.workspace || !path)
         return true;
     j.out = open_memstream(&said, &n);
     if (!j.out)
         abort();
-    bool fine =
-        files_aim(&j, path) && (j.root = open(j.workspace, O_PATH | O_DIRECTORY | O_CLOEXEC)) >= 0;
+    bool fine = files_aim(&j, path) &&
+                (j.below.root = open(j.workspace, O_PATH | O_DIRECTORY | O_CLOEXEC)) >= 0;
     const char *after = fine ? after_of(list, &j) : NULL;
     if (fine)
-        stamp(j.root, j.relative, now, sizeof now);
+        stamp(&j.below, j.relative, now, sizeof now);
     if (fine && !force && strcmp(now, after ? after : "") != 0) {
         fprintf(out, "- `%s`: left alone, it was changed since (`/undo force` overwrites it)\n",
                 path);
@@ -354,8 +355,8 @@ static bool undo_one(json_object *list, json_object *o, const char *folder, bool
         fprintf(out, "- `%s`: the workspace cannot be opened\n", path);
     }
     fclose(j.out);
-    if (j.root >= 0)
-        close(j.root);
+    if (j.below.root >= 0)
+        close(j.below.root);
     free(said);
     return fine;
 }
