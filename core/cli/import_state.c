@@ -290,6 +290,12 @@ void import_carry(struct import *i)
         return;
     int bad = place_find(&place, NULL, &e);
     bool runs = !bad && client_open(&client, &place, NULL, NULL, &e) == 0;
+    if (runs &&
+        !client_offers(&client, "chela.sessions.import")) { /* OpenClaw's own, on that port */
+        client_close(&client);
+        client = (struct client){0};
+        runs = false;
+    }
     if (!bad && !runs) {
         CLEANUP(freep) char *log = place_file(&place, "import.log");
         const char *words[] = {NULL, "--port", "0", "--ready-fd", "3", NULL};

@@ -20,10 +20,13 @@ cat >"$claw/openclaw.json" <<END_OF_CONFIG
  "plugins":{"enabled":false},"update":{"checkOnStart":false}}
 END_OF_CONFIG
 theirs() { # WORDS...: the program openclaw, on its own state folder
-    env -i PATH="${node%/*}:/usr/bin:/bin" HOME="$tmp/claw-home" TERM=dumb XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" \
+    exec env -i PATH="${node%/*}:/usr/bin:/bin" HOME="$tmp/claw-home" TERM=dumb XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" \
         OPENCLAW_STATE_DIR="$claw" OPENCLAW_CONFIG_PATH="$claw/openclaw.json" OPENCLAW_NO_RESPAWN=1 \
         OPENCLAW_GATEWAY_TOKEN=import-token-0123456789abcdef "$openclaw" "$@"
 }
+configure <<END_OF_CONFIG
+agents : { main : { workspace = "$tmp/ws"; }; };
+END_OF_CONFIG
 theirs gateway run --port "$port" >"$tmp/theirs.log" 2>&1 &
 background_pid[theirs]=$!
 answers() { [ "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/readyz")" = 200 ]; }
@@ -34,14 +37,16 @@ RUN_TIMEOUT=120 run bash -c 'theirs agent --agent main --message "my cat is call
 is "$status" 0 "openclaw holds a conversation" || diag "$out$err"
 RUN_TIMEOUT=120 run bash -c 'theirs cron add --name daily --cron "0 9 * * *" --tz Europe/Berlin --session isolated --message "morning report" --json'
 is "$status" 0 "and is given a job" || diag "$out$err"
+# while it still runs, on the port and with the token that the configuration carries: ours is never mistaken for it
+run chela import openclaw "$claw" --json
+unlike "$out" 'unknown method' "their gateway is not taken for ours"
+like "$(theirs cron list --json)" '"daily"' "which keeps its job"
 kill -TERM "${background_pid[theirs]}"
 wait "${background_pid[theirs]}"
 unset 'background_pid[theirs]'
+rm -rf "$tmp/conf.d" "$CHELA_STATE_DIR"
 ok test -s "$claw/agents/main/agent/openclaw-agent.sqlite" -- "it left its database"
 
-configure <<END_OF_CONFIG
-agents : { main : { workspace = "$tmp/ws"; }; };
-END_OF_CONFIG
 run chela import openclaw "$claw" --json
 is "$status" 0 "chela import openclaw takes its folder" || diag "$out$err"
 how() { jq -r --arg what "$1" '[.report[]|select(.what==$what)|.how]|unique|join(" ")' <<<"$out"; }
