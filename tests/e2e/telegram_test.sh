@@ -169,6 +169,32 @@ message 71 1 'mock: say next one'
 call '"sendMessage".*next one' >/dev/null
 like "$(tail -n "+$((before + 1))" "$tmp/calls" | grep -m 1 '"getUpdates"')" '"offset":[1-9]' "polling goes on where it was before"
 is "$(grep -c '"sendMessage".*held answer' "$tmp/calls")" 1 "killed between send and receipt: not sent a second time, and said so"
+
+# the same with a file that a tool made
+documents() { grep -c '"sendDocument"' "$tmp/calls"; }
+n=$(documents)
+message 72 1 'mock: tool send_file {\"path\":\"table.csv\"}\nmock: gated A table | after the crash.'
+wait_for_line "$tmp/requests" 'after the crash.*"role":"tool"' >/dev/null
+stop_gateway KILL
+stop_background mock KILL # it waits at the gate
+start_background mock "$build/tests/fakes/mock_model" --port "$model_port" --log "$tmp/requests" --gate "$tmp/gate"
+start_gateway
+echo go >"$tmp/gate" # when it is asked again
+like "$(nth '"sendDocument"' $((n + 1)))" '"name":"table.csv"' "killed between the tool and the reply: its file goes out after the restart"
+wait_for_line "$tmp/calls" '"(sendMessage|editMessageText|sendDocument)".*after the crash' >/dev/null
+message 73 1 'mock: say after the table'
+call '"sendMessage".*after the table' >/dev/null
+is "$(documents)" $((n + 1)) "once"
+: >"$tmp/gateway.log"
+control 'fail?method=sendDocument' '{"hold":true}'
+message 74 1 'mock: tool send_file {\"path\":\"table.csv\"}\nmock: say held table'
+nth '"sendDocument"' $((n + 2)) >/dev/null
+stop_gateway KILL
+start_gateway
+wait_for_line "$tmp/gateway.log" 'delivery unknown' >/dev/null
+message 75 1 'mock: say after the held one'
+call '"sendMessage".*after the held one' >/dev/null
+is "$(documents)" $((n + 2)) "killed between a file and its receipt: not sent a second time, and said so"
 stop_gateway
 is "$status" 0 "the gateway ends well"
 if [ -n "$schema" ]; then
