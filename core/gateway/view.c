@@ -117,6 +117,20 @@ static json_object *entry(const struct journal_row *row, const char *session, co
     return o;
 }
 
+/* What a tool sent to the person: pictures, and files to be fetched. */
+static void view_files(json_object *content, json_object *files)
+{
+    for (size_t i = 0; i < chela_json_length(files); i++) {
+        json_object *file = chela_json_at(files, i), *o = chela_json_push_object(content);
+        const char *mime = chela_json_string(file, "mime", NULL);
+        chela_json_put_text(o, "type", mime && strncmp(mime, "image/", 6) == 0 ? "image" : "file");
+        chela_json_put_text(o, "fileName", chela_json_string(file, "name", NULL));
+        chela_json_put_text(o, "mimeType", mime);
+        chela_json_put_text(o, "hash", chela_json_string(file, "hash", NULL));
+        chela_json_put_int(o, "sizeBytes", chela_json_int(file, "size", 0));
+    }
+}
+
 static void view_results(const struct journal_row *row, const char *session, json_object *parts,
                          size_t max_chars, json_object *list)
 {
@@ -124,7 +138,9 @@ static void view_results(const struct journal_row *row, const char *session, jso
         json_object *part = chela_json_at(parts, i), *o = entry(row, session, "toolResult", i);
         chela_json_put_text(o, "toolCallId", chela_json_string(part, "callId", NULL));
         chela_json_put_text(o, "toolName", chela_json_string(part, "name", NULL));
-        chela_json_put(o, "content", view_parts(chela_json_get(part, "content"), max_chars));
+        json_object *content = view_parts(chela_json_get(part, "content"), max_chars);
+        view_files(content, chela_json_array(part, "files"));
+        chela_json_put(o, "content", content);
         chela_json_put_bool(o, "isError", chela_json_bool(part, "isError", false));
         chela_json_push(list, o);
     }

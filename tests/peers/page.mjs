@@ -285,6 +285,30 @@ await point('a picture is pasted, sent, and shown from the store', async (is, sh
     await shot(page, 'picture');
 });
 
+await point('what a tool sends is shown, and a file can be saved', async (is, shot) => {
+    is(page);
+    writeFileSync('report.txt', 'the report of today');
+    writeFileSync('dot.png', Buffer.from('iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR42mM4YeBEEmIY1TCqYfhqAABsLAwQ8s2rhgAAAABJRU5ErkJggg==', 'base64'));
+    await say(page, 'tool send_file {"path":"report.txt"}');
+    await answered(page, 'The tool has answered.');
+    const saved = async () => {
+        const [file] = await Promise.all([page.waitForEvent('download'), page.locator('button.fetch').last().click()]);
+        assert.equal(file.suggestedFilename(), 'report.txt');
+        assert.equal(readFileSync(await file.path(), 'utf8'), 'the report of today');
+    };
+    await page.locator('button.fetch').last().waitFor();
+    await saved();
+    const before = await page.locator('.message.assistant .picture').count();
+    await say(page, 'tool send_file {"path":"dot.png"}');
+    await answered(page, 'The tool has answered.');
+    await page.waitForFunction((n) => [...document.querySelectorAll('.message.assistant .picture')].filter((i) => i.naturalWidth === 16).length > n, before);
+    await shot(page, 'sent-files');
+    await page.reload();
+    await page.waitForSelector('html[data-ready]');
+    await page.locator('button.fetch').last().waitFor();
+    await saved();
+});
+
 await point('Esc stops a run', async (is, shot) => {
     is(page);
     await say(page, 'slow 400');

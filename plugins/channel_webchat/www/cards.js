@@ -2,11 +2,13 @@
 import { h, copy, duration, speak } from './dom.js';
 import { t } from './text.js';
 
-const textOf = (content) => (typeof content === 'string' ? content : (content ?? []).map((p) => p.text ?? `[${p.type}]`).join('\n'));
+const textOf = (content) => (typeof content === 'string' ? content : (content ?? []).filter((p) => !p.hash).map((p) => p.text ?? `[${p.type}]`).join('\n'));
 const inLine = (args) => { const text = JSON.stringify(args ?? {}); return text === '{}' ? '' : text.slice(0, 300); };
 
 // One tool call: a line that unfolds. update() takes what is known of it, in any order.
 export class ToolCard {
+    sent = []; // elements of what it sent to the person; they stand behind the card
+
     constructor(call, store) {
         this.store = store;
         this.began = Date.now();

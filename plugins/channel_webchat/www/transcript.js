@@ -154,7 +154,11 @@ export class Transcript {
         const seq = message.__openclaw?.seq ?? message.seq, parts = partsOf(message);
         if (message.role === 'toolResult' || message.role === 'tool') {
             for (const p of parts) {
-                const card = this.#tools.get(p.callId);
+                const card = this.#tools.get(p.callId), sent = Array.isArray(p.content) ? p.content.filter((c) => c.hash) : [];
+                if (sent.length && card?.sent.length === 0) {
+                    card.sent = sent.map((c) => this.#media(c));
+                    card.element.after(...card.sent);
+                }
                 if (card) {
                     card.update({ result: p.content, isError: p.isError, ms: card.ms });
                 } else { // its call stands on an older page
@@ -182,21 +186,34 @@ export class Transcript {
 
     #media(part) {
         if (part.type === 'file') {
-            return h('p', { className: 'soft small' }, t('file', { name: part.fileName ?? part.name ?? '' }));
+            const name = part.fileName ?? part.name ?? '', word = t('file', { name });
+            return part.hash ? h('button', { type: 'button', className: 'small fetch', onclick: () => this.#fetch(part, name) }, word)
+                : h('p', { className: 'soft small' }, word);
         }
         const image = h('img', { className: 'picture', alt: part.fileName ?? part.name ?? t('image'), loading: 'lazy' });
         if (part.url) {
             image.src = part.url;
         } else {
-            const known = Transcript.blobs.get(part.hash);
-            const load = known ?? this.gateway.request('webchat.blob', { hash: part.hash }).then(({ base64 }) => {
-                const raw = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-                return URL.createObjectURL(new Blob([raw], { type: part.mimeType ?? part.mime }));
-            });
-            Transcript.blobs.set(part.hash, load);
-            load.then((url) => { image.src = url; }, () => Transcript.blobs.delete(part.hash));
+            this.#blob(part).then((url) => { image.src = url; }, () => {});
         }
         return image;
+    }
+
+    // An address of what the store has under the hash, for pictures of the page and for saving.
+    #blob(part) {
+        const load = Transcript.blobs.get(part.hash) ?? this.gateway.request('webchat.blob', { hash: part.hash }).then(({ base64 }) => {
+            const raw = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+            return URL.createObjectURL(new Blob([raw], { type: part.mimeType ?? part.mime }));
+        });
+        Transcript.blobs.set(part.hash, load);
+        load.catch(() => Transcript.blobs.delete(part.hash));
+        return load;
+    }
+
+    // A file is saved, never opened in the page.
+    async #fetch(part, name) {
+        const href = await this.#blob(part).catch(() => null);
+        href && h('a', { href, download: name || 'file' }).click();
     }
 
     static blobs = new Map();
@@ -218,7 +235,7 @@ export class Transcript {
                 const card = known ?? new ToolCard({ name: p.name, arguments: p.arguments }, this.store);
                 known?.update({ name: p.name, arguments: p.arguments });
                 this.#tools.set(p.id, card);
-                element.append(card.element);
+                element.append(card.element, ...card.sent);
             } else if (p.type === 'image') {
                 element.append(this.#media(p));
             }
