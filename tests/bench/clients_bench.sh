@@ -5,10 +5,11 @@
 . "${CHELA_TEST_SRCDIR:-$(dirname "$0")/../..}/tests/lib/tap.sh"
 tap_ended=1 # no test: tap.sh is here for its places and its background programs
 
-runs=20 sockets=2000
-[ -z "${CHELA_TEST_QUICK:-}" ] || runs=5 sockets=200
+runs=20 sockets=2000 turns=100
+[ -z "${CHELA_TEST_QUICK:-}" ] || runs=5 sockets=200 turns=10
 make -C "$build" -s tests/bench/clients tests/bench/start tests/fakes/mock_model >/dev/null
 start_background mock "$build/tests/fakes/mock_model" --fixed 20
+model_port=${ready##*port=}
 cat >"$CHELA_CONFIG" <<CONF
 gateway : { port = 0; max_connections = 3000; };
 logging : { level = "warn"; };
@@ -41,6 +42,9 @@ figure "connect to hello-ok, median" "$(awk -v us="$(value hello_us)" 'BEGIN { p
     "p99 $(awk -v us="$(value p99_us)" 'BEGIN { printf "%.2f ms", us / 1000 }')"
 figure "private memory of an idle connection" "$(value bytes) bytes" "of $(value connections)"
 
+line=$("$build/tests/bench/clients" "$gateway_port" "$token" turns "$turns")
+figure "turns by chat.send, ten sockets at once" "$(value turns_per_s) turns/s" "of $(value turns)"
+
 openclaw=${CHELA_TEST_PEERS:-$build/peers}/openclaw/node_modules/.bin/openclaw
 node=$(compgen -G "${CHELA_TEST_PEERS:-$build/peers}/node/node_modules/node-linux-*/bin" | head -n 1)
 if [ -x "$openclaw" ] && [ -n "$node" ]; then
@@ -50,6 +54,27 @@ if [ -x "$openclaw" ] && [ -n "$node" ]; then
     figure "openclaw agent --message, whole process, same gateway" "$(median 3 env -i PATH="$node:/usr/bin:/bin" HOME="$tmp/openclaw" \
         OPENCLAW_STATE_DIR="$tmp/openclaw" OPENCLAW_CONFIG_PATH="$tmp/openclaw/openclaw.json" OPENCLAW_NO_RESPAWN=1 \
         "$openclaw" agent --agent main --message hi)"
+    # its own gateway with the same model, where there is time for its start
+    their_port=$("$node/node" -e 'const s=require("net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})')
+    mkdir -p "$tmp/theirs/ws"
+    cat >"$tmp/theirs/openclaw.json" <<CONF
+{"gateway":{"mode":"local","port":$their_port,"bind":"loopback","auth":{"mode":"token","token":"bench-token-0123456789abcdef"}},
+ "models":{"mode":"replace","providers":{"mock":{"baseUrl":"http://127.0.0.1:$model_port/v1","apiKey":"sk-mock","api":"openai-completions",
+  "models":[{"id":"mock-1","name":"Mock","contextWindow":128000,"maxTokens":4096}]}}},
+ "agents":{"defaults":{"model":{"primary":"mock/mock-1"},"workspace":"$tmp/theirs/ws","skipBootstrap":true,"heartbeat":{"every":"0m"}}},
+ "plugins":{"enabled":false},"cron":{"enabled":false},"update":{"checkOnStart":false}}
+CONF
+    setsid env -i PATH="$node:/usr/bin:/bin" HOME="$tmp/theirs" OPENCLAW_STATE_DIR="$tmp/theirs" OPENCLAW_NO_RESPAWN=1 \
+        OPENCLAW_CONFIG_PATH="$tmp/theirs/openclaw.json" "$openclaw" gateway run --port "$their_port" >"$tmp/theirs.log" 2>&1 </dev/null &
+    background_pid[theirs]=$!
+    answers() { [ "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$their_port/readyz")" = 200 ]; }
+    if [ -z "${CHELA_TEST_QUICK:-}" ] && wait_most=200 wait_until answers; then
+        line=$("$build/tests/bench/clients" "$their_port" bench-token-0123456789abcdef turns 3)
+        figure "the same, openclaw's own gateway" "$(value turns_per_s) turns/s" "of $(value turns)"
+        line=$("$build/tests/bench/clients" "$their_port" bench-token-0123456789abcdef "${background_pid[theirs]}" 100)
+        figure "connect to hello-ok, openclaw's own gateway" "$(awk -v us="$(value hello_us)" 'BEGIN { printf "%.2f ms", us / 1000 }')"
+        figure "private memory of an idle connection, openclaw's" "$(value bytes) bytes" "of $(value connections)"
+    fi
 else
     figure "openclaw agent --message, whole process" "-" "not installed (tests/peers/run BUILD openclaw)"
 fi
