@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/mem.h"
 #include "cli/agent_turn.h"
+#include "cli/attachment.h"
 #include "cli/clean.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -20,6 +21,7 @@
 #include "support/json.h"
 
 #define MESSAGE_LIMIT       (1u << 20)
+#define FILES_MOST          32
 #define APPROVAL_DEFAULT_MS (30u * 60 * 1000)
 #define TURN_DEFAULT_MS     (600u * 1000)
 #define GRACE_MS            10000 /* for the gateway to answer beyond the turn's own limit */
@@ -217,7 +219,8 @@ static int follow(struct turn *turn, uint64_t deadline)
 }
 
 static json_object *turn_params(const struct turn *turn, const char *message, const char *session,
-                                const char *agent, const char *model, uint64_t timeout_ms)
+                                const char *agent, const char *model, json_object *attachments,
+                                uint64_t timeout_ms)
 {
     json_object *params = chela_json_new_object();
     chela_json_put_text(params, "message", message);
@@ -230,6 +233,9 @@ static json_object *turn_params(const struct turn *turn, const char *message, co
     }
     if (model != NULL) {
         chela_json_put_text(params, "model", model);
+    }
+    if (chela_json_length(attachments) > 0) {
+        chela_json_put(params, "attachments", json_object_get(attachments));
     }
     chela_json_put_bool(params, "deliver", false);
     chela_json_put_int(params, "timeout", (int64_t)((timeout_ms + 999) / 1000));
@@ -266,7 +272,7 @@ static int run_turn(struct turn *turn, json_object *params, uint64_t timeout_ms)
 }
 
 /* The message from standard input, whole but for the line break at its end. */
-static int read_message(const struct common *common, struct buf *out)
+static int read_input(const struct common *common, struct buf *out)
 {
     while (out->n <= MESSAGE_LIMIT) {
         char bytes[16384];
@@ -288,6 +294,36 @@ static int read_message(const struct common *common, struct buf *out)
     return EXIT_OK;
 }
 
+static int get_message(const struct common *common, const char *given, struct buf *out)
+{
+    int status = EXIT_OK;
+    if (given != NULL) {
+        buf_puts(out, given);
+    } else {
+        status = read_input(common, out);
+    }
+    if (status == EXIT_OK && strspn(buf_text(out), " \t\r\n") == out->n) {
+        return output_failure(common, "usage", "there is no message; say it with -m TEXT",
+                              EXIT_USAGE);
+    }
+    return status;
+}
+
+/* NULL: *status is what to exit with. */
+static json_object *read_files(const struct common *common, char **paths, int count, int *status)
+{
+    json_object *files = chela_json_new_array();
+    struct error e;
+    for (int i = 0; i < count; i++) {
+        if (attachment_add(files, paths[i], &e) != 0) {
+            *status = output_failure(common, "usage", e.text, EXIT_USAGE);
+            json_object_put(files);
+            return NULL;
+        }
+    }
+    return files;
+}
+
 int cmd_agent(int argc, char **argv)
 {
     struct common common = {0};
@@ -304,10 +340,12 @@ int cmd_agent(int argc, char **argv)
         {0},
     };
     const struct command_line line = {
-        .synopsis = "agent [OPTION...] [-m TEXT]",
+        .synopsis = "agent [OPTION...] [-m TEXT] [FILE...]",
         .summary =
-            "Has one message answered. Streams onto a terminal, prints the answer into a pipe.",
+            "Has one message answered, with the files that go along. Streams onto a terminal, "
+            "prints the answer into a pipe.",
         .rows = rows,
+        .most = FILES_MOST,
     };
     char **arguments;
     int count, status;
@@ -320,17 +358,15 @@ int cmd_agent(int argc, char **argv)
         return output_failure(&common, "usage", "a time is a number with ms, s, m or h behind it",
                               EXIT_USAGE);
     }
-    struct buf text = {0};
-    if (message != NULL) {
-        buf_puts(&text, message);
-    } else if ((status = read_message(&common, &text)) != EXIT_OK) {
-        buf_free(&text);
+    json_object *files = read_files(&common, arguments, count, &status);
+    if (files == NULL) {
         return status;
     }
-    if (strspn(buf_text(&text), " \t\r\n") == text.n) {
+    struct buf text = {0};
+    if ((status = get_message(&common, message, &text)) != EXIT_OK) {
         buf_free(&text);
-        return output_failure(&common, "usage", "there is no message; say it with -m TEXT",
-                              EXIT_USAGE);
+        json_object_put(files);
+        return status;
     }
     struct turn *turn = xcalloc(1, sizeof *turn);
     turn->common = &common;
@@ -338,8 +374,10 @@ int cmd_agent(int argc, char **argv)
     turn->shows = !common.json && output_level(STDOUT_FILENO) != STYLE_NONE;
     turn->asks = message != NULL && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
     id_uuid(turn->key);
-    status = run_turn(turn, turn_params(turn, buf_text(&text), session, agent, model, timeout_ms),
-                      timeout_ms);
+    status =
+        run_turn(turn, turn_params(turn, buf_text(&text), session, agent, model, files, timeout_ms),
+                 timeout_ms);
+    json_object_put(files);
     json_object_put(turn->result);
     free(turn->approvals);
     free(turn->run);
