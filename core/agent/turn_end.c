@@ -183,6 +183,19 @@ static void tell_end(struct turn *t, enum turn_state s)
     stream_lifecycle(t->job->run, s == TURN_FAILED ? "error" : "end", data);
 }
 
+/* What tools made for the person, as the protocol names files. */
+static void put_files(const struct turn *t, struct json_object *list)
+{
+    for (size_t i = 0; i < chela_json_length(t->media); i++) {
+        struct json_object *file = chela_json_at(t->media, i), *o = chela_json_push_object(list);
+        chela_json_put_text(o, "type", "file");
+        chela_json_put_text(o, "fileName", chela_json_string(file, "name", NULL));
+        chela_json_put_text(o, "mimeType", chela_json_string(file, "mime", NULL));
+        chela_json_put_text(o, "hash", chela_json_string(file, "hash", NULL));
+        chela_json_put_int(o, "sizeBytes", chela_json_int(file, "size", 0));
+    }
+}
+
 /* {"runId","status","summary","startedAt","endedAt","error","result":{...}} of agent_wait() */
 static struct json_object *result_of(const struct turn *t, enum turn_state s)
 {
@@ -212,6 +225,8 @@ static struct json_object *result_of(const struct turn *t, enum turn_state s)
         chela_json_put_string(p, "text", text->p, text->n);
         chela_json_put(p, "mediaUrl", NULL);
     }
+    if (t->media)
+        put_files(t, chela_json_put_array(result, "files"));
     struct json_object *meta = chela_json_put_object(result, "meta");
     chela_json_put_int(meta, "durationMs", (int64_t)(now - began));
     struct json_object *agent = chela_json_put_object(meta, "agentMeta");

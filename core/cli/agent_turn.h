@@ -1,5 +1,5 @@
-/* Agent turn: the one turn of `chela agent`, as its parts share it: cmd_agent.c (the turn) and
- * agent_ask.c (its approvals). */
+/* Agent turn: the one turn of `chela agent`, as its parts share it: cmd_agent.c (the turn),
+ * agent_ask.c (its approvals) and agent_files.c (its files). */
 #ifndef CLI_AGENT_TURN_H
 #define CLI_AGENT_TURN_H
 
@@ -29,6 +29,7 @@ struct turn {
     bool over;
     json_object *result; /* the final answer's payload */
     struct error error;  /* of a request that failed */
+    const char *folder;  /* where files of the answer are saved; NULL: they are only named */
     int status;
 };
 
@@ -40,5 +41,8 @@ void cli_turn_ask_add(struct turn *turn, json_object *record);
 void cli_turn_ask_resolved(struct turn *turn, json_object *payload);
 /* A line can be read from the terminal. */
 void cli_turn_ask_read(struct turn *turn);
+
+/* agent_files.c: files that come with the answer: saved or named. An exit status. */
+int cli_files_save(struct turn *turn);
 
 #endif

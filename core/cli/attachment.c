@@ -44,26 +44,32 @@ static const char *type_of(const char *bytes, size_t n)
                                                            : "application/octet-stream";
 }
 
+static int read_all(int fd, const char *path, struct buf *out, struct error *e)
+{
+    char bytes[65536];
+    ssize_t n;
+    do {
+        n = read(fd, bytes, sizeof bytes);
+        buf_add(out, bytes, n > 0 ? (size_t)n : 0);
+    } while (out->n <= LARGEST && (n > 0 || (n < 0 && errno == EINTR)));
+    if (n < 0) {
+        error_set(e, CHELA_E_OTHER, "%s can't be read: %s", path, strerror(errno));
+    } else if (out->n > LARGEST) {
+        error_set(e, CHELA_E_TOO_LONG, "%s is larger than %d MiB", path, LARGEST >> 20);
+    }
+    return e->class ? -1 : 0;
+}
+
 static int slurp(const char *path, struct buf *out, struct error *e)
 {
     struct stat st;
-    char bytes[65536];
-    ssize_t n = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st) != 0) {
         error_set(e, CHELA_E_NOT_FOUND, "%s can't be read: %s", path, strerror(errno));
     } else if (!S_ISREG(st.st_mode)) {
         error_set(e, CHELA_E_ARGS, "%s is no file that could be sent", path);
     } else {
-        do {
-            n = read(fd, bytes, sizeof bytes);
-            buf_add(out, bytes, n > 0 ? (size_t)n : 0);
-        } while (out->n <= LARGEST && (n > 0 || (n < 0 && errno == EINTR)));
-        if (n < 0) {
-            error_set(e, CHELA_E_OTHER, "%s can't be read: %s", path, strerror(errno));
-        } else if (out->n > LARGEST) {
-            error_set(e, CHELA_E_TOO_LONG, "%s is larger than %d MiB", path, LARGEST >> 20);
-        }
+        read_all(fd, path, out, e);
     }
     if (fd >= 0) {
         close(fd);
@@ -71,23 +77,43 @@ static int slurp(const char *path, struct buf *out, struct error *e)
     return e->class ? -1 : 0;
 }
 
+static void push(json_object *list, const char *name, const char *type, const struct buf *bytes)
+{
+    char *content = xmalloc(CHELA_BASE64_TEXT(bytes->n));
+    chela_base64_encode(buf_text(bytes), bytes->n, content);
+    json_object *o = chela_json_push_object(list);
+    chela_json_put_text(o, "type", strncmp(type, "image/", 6) == 0 ? "image" : "file");
+    chela_json_put_text(o, "mimeType", type);
+    chela_json_put_text(o, "fileName", name);
+    chela_json_put_text(o, "content", content);
+    free(content);
+}
+
 int attachment_add(json_object *list, const char *path, struct error *e)
 {
     struct buf bytes = {0};
     *e = (struct error){0};
-    if (slurp(path, &bytes, e) != 0) {
-        buf_free(&bytes);
-        return -1;
+    if (slurp(path, &bytes, e) == 0) {
+        const char *slash = strrchr(path, '/');
+        push(list, slash ? slash + 1 : path, type_of(buf_text(&bytes), bytes.n), &bytes);
     }
-    const char *slash = strrchr(path, '/'), *type = type_of(buf_text(&bytes), bytes.n);
-    char *content = xmalloc(CHELA_BASE64_TEXT(bytes.n));
-    chela_base64_encode(buf_text(&bytes), bytes.n, content);
-    json_object *o = chela_json_push_object(list);
-    chela_json_put_text(o, "type", strncmp(type, "image/", 6) == 0 ? "image" : "file");
-    chela_json_put_text(o, "mimeType", type);
-    chela_json_put_text(o, "fileName", slash ? slash + 1 : path);
-    chela_json_put_text(o, "content", content);
-    free(content);
     buf_free(&bytes);
-    return 0;
+    return e->class ? -1 : 0;
+}
+
+int attachment_add_input(json_object *list, struct buf *message, struct error *e)
+{
+    struct buf bytes = {0};
+    *e = (struct error){0};
+    if (read_all(STDIN_FILENO, "standard input", &bytes, e) == 0) {
+        const char *type = type_of(buf_text(&bytes), bytes.n);
+        if (strcmp(type, "text/plain") == 0) {
+            buf_puts(message, "\n\n");
+            buf_add(message, buf_text(&bytes), bytes.n);
+        } else {
+            push(list, "stdin", type, &bytes);
+        }
+    }
+    buf_free(&bytes);
+    return e->class ? -1 : 0;
 }

@@ -150,7 +150,8 @@ static int finish(struct turn *turn)
         buf_free(&clean);
     }
     buf_free(&text);
-    return turn->unapproved ? EXIT_UNAPPROVED : EXIT_OK;
+    int saved = cli_files_save(turn);
+    return turn->unapproved ? EXIT_UNAPPROVED : saved;
 }
 
 /* ---- the loop ---- */
@@ -310,12 +311,15 @@ static int get_message(const struct common *common, const char *given, struct bu
 }
 
 /* NULL: *status is what to exit with. */
-static json_object *read_files(const struct common *common, char **paths, int count, int *status)
+static json_object *read_files(const struct common *common, char **paths, int count,
+                               struct buf *message, int *status)
 {
     json_object *files = chela_json_new_array();
     struct error e;
     for (int i = 0; i < count; i++) {
-        if (attachment_add(files, paths[i], &e) != 0) {
+        int r = strcmp(paths[i], "-") == 0 ? attachment_add_input(files, message, &e)
+                                           : attachment_add(files, paths[i], &e);
+        if (r != 0) {
             *status = output_failure(common, "usage", e.text, EXIT_USAGE);
             json_object_put(files);
             return NULL;
@@ -328,7 +332,7 @@ int cmd_agent(int argc, char **argv)
 {
     struct common common = {0};
     const char *message = NULL, *session = NULL, *agent = NULL, *model = NULL, *timeout = NULL,
-               *approval = NULL;
+               *approval = NULL, *folder = NULL;
     const struct option_row rows[] = {
         {'m', "message", "TEXT", "what to say (default: standard input)", NULL, &message},
         {'s', "session", "KEY", "the session to say it in (default: main)", NULL, &session},
@@ -337,13 +341,14 @@ int cmd_agent(int argc, char **argv)
         {'t', "timeout", "TIME", "how long the turn may take (default 10m)", NULL, &timeout},
         {'\0', "approval-timeout", "TIME", "how long to wait for an approval (default 30m)", NULL,
          &approval},
+        {'\0', "files", "FOLDER", "where files that come with the answer are saved", NULL, &folder},
         {0},
     };
     const struct command_line line = {
         .synopsis = "agent [OPTION...] [-m TEXT] [FILE...]",
         .summary =
-            "Has one message answered, with the files that go along. Streams onto a terminal, "
-            "prints the answer into a pipe.",
+            "Has one message answered, with the files that go along (- is standard input). Streams "
+            "onto a terminal, prints the answer into a pipe.",
         .rows = rows,
         .most = FILES_MOST,
     };
@@ -358,18 +363,18 @@ int cmd_agent(int argc, char **argv)
         return output_failure(&common, "usage", "a time is a number with ms, s, m or h behind it",
                               EXIT_USAGE);
     }
-    json_object *files = read_files(&common, arguments, count, &status);
-    if (files == NULL) {
-        return status;
-    }
     struct buf text = {0};
-    if ((status = get_message(&common, message, &text)) != EXIT_OK) {
+    json_object *files = NULL;
+    if ((status = get_message(&common, message, &text)) == EXIT_OK) {
+        files = read_files(&common, arguments, count, &text, &status);
+    }
+    if (files == NULL) {
         buf_free(&text);
-        json_object_put(files);
         return status;
     }
     struct turn *turn = xcalloc(1, sizeof *turn);
     turn->common = &common;
+    turn->folder = folder;
     turn->approval_ms = approval_ms;
     turn->shows = !common.json && output_level(STDOUT_FILENO) != STYLE_NONE;
     turn->asks = message != NULL && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);

@@ -18,7 +18,8 @@ static const struct method *const tables[] = {
     methods_chat,    methods_sessions, methods_system,    methods_approval,
     methods_chela,   methods_send,     methods_channels,  methods_config,
     methods_route,   methods_devices,  methods_chat_read, methods_session_work,
-    methods_decided, methods_tools,    methods_cost,      methods_plugin_approval};
+    methods_decided, methods_tools,    methods_cost,      methods_plugin_approval,
+    methods_files};
 
 enum { PLUGIN_METHOD_MS = 60000 };
 

@@ -39,7 +39,7 @@ struct method {
 extern const struct method methods_chat[], methods_sessions[], methods_system[], methods_approval[],
     methods_chela[], methods_send[], methods_channels[], methods_config[], methods_route[],
     methods_devices[], methods_chat_read[], methods_session_work[], methods_decided[],
-    methods_tools[], methods_cost[], methods_plugin_approval[];
+    methods_tools[], methods_cost[], methods_plugin_approval[], methods_files[];
 
 /* Runs a request of a ready connection, or answers why not. Takes over rpc; params may be NULL. */
 void method_dispatch(struct connection *c, struct rpc *rpc, const char *name,

@@ -250,7 +250,9 @@ static const char *permanent(unsigned code)
     case 4004:
         return "Discord does not take the token (4004): get a new one in the developer portal";
     case 4010:
-    case 4011: return "Discord wants this bot to use shards (4011), which this channel does not";
+    case 4011:
+        return "this bot is in so many servers that Discord wants shards (4011): this channel has "
+               "one, which serves fewer than 2,500 servers";
     case 4012: return "Discord no longer speaks version 10 of its gateway (4012)";
     case 4013: return "Discord does not know an intent that we asked for (4013)";
     case 4014:

@@ -9,6 +9,8 @@
 
 #include "discord.h"
 
+#define USER "user:" /* in front of a person's id, where a chat's would stand */
+
 enum { FILES = 10, ROW = 5, ROWS = 5, LABEL = 80, CUSTOM_ID = 100 };
 
 /* A message to a thread goes to the thread's own channel. */
@@ -135,8 +137,34 @@ static void send_form(struct chela_outgoing *o, const char *path, json_object *b
     json_object_put(body);
 }
 
+static void chat_opened(struct chela_peer *p, void *owner, const struct chela_reply *r)
+{
+    struct chela_outgoing *o = owner;
+    const char *id = chela_json_string(r->body, "id", NULL);
+    (void)p;
+    if (r->error != CHELA_OK || !id) {
+        fail(o, r);
+        return;
+    }
+    free(o->chat);
+    o->chat = chela_need(strdup(id));
+    o->step(o);
+}
+
+/* A person's direct chat, which Discord opens or knows already. */
+static void open_chat(struct chela_outgoing *o, const char *user)
+{
+    json_object *body = chela_json_new_object();
+    chela_json_put_text(body, "recipient_id", user);
+    rest_call((struct discord *)o->p, o->call, "POST", "/users/@me/channels", body, chat_opened, o);
+}
+
 static void step(struct chela_outgoing *o)
 {
+    if (strncmp(o->chat, USER, strlen(USER)) == 0) {
+        open_chat(o, o->chat + strlen(USER));
+        return;
+    }
     size_t most = o->at + FILES < o->count ? o->at + FILES : o->count;
     if (!*o->text && o->at == o->count) {
         chela_outgoing_end(o, CHELA_OK, 0, 0, "");

@@ -1,8 +1,7 @@
 /*
  * channel_webchat: the page on the gateway's own port, and the channel that its messages come in
  * by. The page's files are in this module (files.c) and need no secret; what they show comes by the
- * gateway's WebSocket, which does. Two methods serve the page alone: Markdown as safe HTML, and
- * pictures of a conversation.
+ * gateway's WebSocket, which does. One method serves the page alone: Markdown as safe HTML.
  */
 #include <chela/chela.h>
 #include <stdbool.h>
@@ -11,7 +10,6 @@
 #include <string.h>
 
 #include "channel_webchat.h"
-#include "support/base64.h"
 #include "support/client.h"
 #include "support/json.h"
 
@@ -29,7 +27,7 @@ static void fail(struct chela_inst *in, uint64_t call, const char *why)
 
 /* ---- the channel ---- */
 
-enum purpose { SUBMIT, RENDER, BLOB };
+enum purpose { SUBMIT, RENDER };
 
 /* What the call that ends with `done` was begun for; its tag. */
 struct waiting {
@@ -99,20 +97,6 @@ static void render(struct chela_inst *in, uint64_t call, json_object *params)
     }
 }
 
-static void blob(struct chela_inst *in, uint64_t call, json_object *params)
-{
-    const char *hash = chela_json_string(params, "hash", NULL);
-    if (!hash) {
-        fail(in, call, "hash is required");
-        return;
-    }
-    CHELA_ARGS(chela_key, a, in->host->local->new_call(in));
-    a.h.tag = tag_of(waiting_new(BLOB, call));
-    a.parent = call;
-    a.key = chela_s(hash);
-    in->host->kv->blob_get(in, &a);
-}
-
 static void method(struct chela_inst *in, const struct chela_method *m)
 {
     json_object *params = NULL;
@@ -120,8 +104,6 @@ static void method(struct chela_inst *in, const struct chela_method *m)
         fail(in, m->h.call, "the parameters are no JSON");
     else if (chela_str_is(m->name, "webchat.render"))
         render(in, m->h.call, params);
-    else if (chela_str_is(m->name, "webchat.blob"))
-        blob(in, m->h.call, params);
     else
         chela_end(in, m->h.call, CHELA_E_UNSUPPORTED, "unknown method");
     json_object_put(params);
@@ -162,18 +144,6 @@ static bool rendered(struct chela_inst *in, struct waiting *w, const struct chel
     return true;
 }
 
-static void blob_came(struct chela_inst *in, uint64_t call, const struct chela_done *d)
-{
-    char *text = malloc(CHELA_BASE64_TEXT((size_t)d->text.n));
-    if (!text)
-        abort();
-    size_t n = chela_base64_encode(d->text.s, (size_t)d->text.n, text);
-    json_object *o = chela_json_new_object();
-    chela_json_put_string(o, "base64", text, n);
-    free(text);
-    answer_json(in, call, o);
-}
-
 static void done(struct chela_inst *in, const struct chela_done *d)
 {
     struct waiting *w = (struct waiting *)(uintptr_t)d->h.tag;
@@ -182,10 +152,7 @@ static void done(struct chela_inst *in, const struct chela_done *d)
             free(w);
         return;
     }
-    if (w->what == BLOB && d->error == CHELA_OK)
-        blob_came(in, w->call, d);
-    else
-        chela_end_as(in, w->call, d);
+    chela_end_as(in, w->call, d);
     free(w);
 }
 
@@ -195,7 +162,6 @@ static void start(struct chela_inst *in, const struct chela_arg *a)
 {
     static const struct chela_pair methods[] = {
         {CHELA_LIT("webchat.render"), CHELA_LIT("{\"scope\":\"operator.read\"}")},
-        {CHELA_LIT("webchat.blob"), CHELA_LIT("{\"scope\":\"operator.read\"}")},
     };
     webchat_publish_routes(in);
     chela_publish_list(in, CHELA_METHODS, 1, methods, sizeof methods / sizeof *methods);

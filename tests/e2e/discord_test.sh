@@ -140,6 +140,8 @@ like "$(call '"(POST|PATCH)".*ran-3')" '/channels/901/' "a tool is allowed by te
 
 run chela message send --channel discord --to 901 -m 'good *morning*'
 like "$(call 'good .morning')" '/channels/901/' "a text is sent by hand"
+run chela message send --channel discord --to user:1 -m 'good evening'
+like "$(call 'good evening')" '/channels/901/' "to a person, too: the direct chat is opened"
 control 'fail?method=POST&path=/channels/99/' '{"status":403,"body":{"message":"Cannot send messages to this user","code":50007}}'
 run chela message send --channel discord --to 99 -m 'anybody?'
 wait_for_line "$tmp/gateway.log" 'Cannot send messages to this user' >/dev/null
@@ -231,12 +233,20 @@ is "$(grep -E '"POST".*held answer' "$tmp/calls" | jq -r .body.nonce | sort -u |
     "killed between send and receipt: sent again with the same nonce"
 like "$(curl -s --max-time 20 "$discord/api/v10/channels/901/messages?limit=100" -H 'Authorization: Bot token-1' -H 'User-Agent: DiscordBot (test, 1)' |
     jq -c '[.[] | select(.content == "held answer")] | length')" '^1$' "and Discord has it once"
-lost 81 'mock: say said while you were away'
-message 82 1 'mock: gated It came | after the crash.'
+control 'fail?method=POST&path=/channels/901/messages' '{"hold":true}'
+message 81 1 'mock: tool send_file {\"path\":\"table.csv\"}\nmock: say held file'
+call '"POST".*held file' >/dev/null
+stop_gateway KILL
+start_gateway
+like "$(nth '"POST".*held file' 2)" '"files":\{"files\[0\]":\{"name":"table.csv","type":"text/plain","size":8\}\}' \
+    "a file whose receipt was lost is sent again"
+is "$(grep -E '"POST".*held file' "$tmp/calls" | jq -r .body.nonce | sort -u | wc -l)" 1 "with the same nonce"
+lost 82 'mock: say said while you were away'
+message 83 1 'mock: gated It came | after the crash.'
 wait_for_line "$tmp/requests" 'after the crash' >/dev/null
 stop_gateway KILL
 stop_background mock KILL # it waits at the gate
-lost 83 'mock: say said while you were down'
+lost 84 'mock: say said while you were down'
 start_background mock "$build/tests/fakes/mock_model" --port "$model_port" --log "$tmp/requests" --gate "$tmp/gate"
 start_gateway
 echo go >"$tmp/gate" # when it is asked again

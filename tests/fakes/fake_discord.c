@@ -255,6 +255,22 @@ static struct answer start(void)
     return good(o);
 }
 
+/* The direct chat with user N is 90N. */
+static struct answer open_chat(json_object *body)
+{
+    char id[64];
+    json_object *o = chela_json_new_object();
+    if (strspn(text_of(body, "recipient_id"), "0123456789") !=
+        strlen(text_of(body, "recipient_id"))) {
+        json_object_put(o);
+        return bad(400, 50033, "Invalid Recipient(s)");
+    }
+    snprintf(id, sizeof id, "90%.40s", text_of(body, "recipient_id"));
+    chela_json_put_text(o, "id", id);
+    chela_json_put_int(o, "type", 1);
+    return good(o);
+}
+
 static struct answer run(struct MHD_Connection *c, const char *method, const char *path,
                          json_object *body, json_object *sent)
 {
@@ -264,6 +280,8 @@ static struct answer run(struct MHD_Connection *c, const char *method, const cha
         return start();
     if (strcmp(path, "/users/@me") == 0)
         return good(me());
+    if (strcmp(path, "/users/@me/channels") == 0)
+        return open_chat(body);
     if (strncmp(path, "/applications/", 14) == 0)
         return good(json_object_get(body));
     if (strncmp(path, "/interactions/", 14) == 0)

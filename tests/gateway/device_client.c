@@ -5,9 +5,9 @@
  *   device_client PORT NAME [OPTION...]
  *
  * NAME: the key is made from it ("-": no device). Options: token=T, device-token=T, code=C,
- * password=P, scopes=a,b, header=LINE, version=2|3, wrong=nonce|signature|key|id|time|old-nonce,
- * call=METHOD:PARAMS (after hello), wait (until the gateway closes).
- * Lines: {"hello":...} or {"error":...}, {"answer":...}, {"closed":CODE}.
+ * password=P, scopes=a,b, mode=M (of the client), header=LINE, version=2|3,
+ * wrong=nonce|signature|key|id|time|old-nonce, call=METHOD:PARAMS (after hello), wait (until the
+ * gateway closes). Lines: {"hello":...} or {"error":...}, {"answer":...}, {"closed":CODE}.
  */
 #include <json-c/json_object.h>
 #include <openssl/evp.h>
@@ -23,7 +23,7 @@
 #include "support/json.h"
 
 struct wish {
-    const char *token, *device_token, *code, *password, *scopes, *wrong, *call;
+    const char *token, *device_token, *code, *password, *scopes, *wrong, *call, *mode;
     int version;
     bool wait;
     struct buf headers;
@@ -76,7 +76,7 @@ static void put_device(json_object *params, const char *name, const struct wish 
                                           : "";
     struct buf text = {0};
     int64_t at = is_wrong(w, "time") ? ts - 3600 * 1000 : ts;
-    buf_printf(&text, "v%d|%s|test|test|operator|%s|%lld|%s|%s", w->version, hex, w->scopes,
+    buf_printf(&text, "v%d|%s|test|%s|operator|%s|%lld|%s|%s", w->version, hex, w->mode, w->scopes,
                (long long)at, token, is_wrong(w, "nonce") ? "another nonce" : nonce);
     if (w->version == 3)
         buf_puts(&text, "|linux|");
@@ -120,7 +120,7 @@ static void send_connect(struct raw *r, const char *name, const struct wish *w, 
     chela_json_put_int(params, "maxProtocol", 4);
     json_object *client = chela_json_put_object(params, "client");
     chela_json_put_text(client, "id", "test");
-    chela_json_put_text(client, "mode", "test");
+    chela_json_put_text(client, "mode", w->mode);
     chela_json_put_text(client, "version", "1");
     chela_json_put_text(client, "platform", " Linux ");
     chela_json_put_text(client, "displayName", name);
@@ -175,7 +175,7 @@ static void read_wish(struct wish *w, int argc, char **argv)
         } texts[] = {{"token", &w->token},   {"device-token", &w->device_token},
                      {"code", &w->code},     {"password", &w->password},
                      {"scopes", &w->scopes}, {"wrong", &w->wrong},
-                     {"call", &w->call}};
+                     {"call", &w->call},     {"mode", &w->mode}};
         for (size_t t = 0; t < ARRAY_LENGTH(texts); t++)
             if (value_of(argv[i], texts[t].name))
                 *texts[t].value = value_of(argv[i], texts[t].name);
@@ -189,7 +189,7 @@ static void read_wish(struct wish *w, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct wish w = {.scopes = "operator.read", .version = 3};
+    struct wish w = {.scopes = "operator.read", .mode = "test", .version = 3};
     struct raw r;
     if (argc < 3)
         return 2;

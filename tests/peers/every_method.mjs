@@ -141,7 +141,7 @@ await ask('chela.search', { text: 'note' });
 await ask('chela.models.probe', { model: 'demo/demo' });
 await ask('chela.models.set', { model: 'demo/demo', agent: 'main' });
 await ask('webchat.render', { texts: ['**bold**'] });
-await askInVain('webchat.blob', { hash: '0'.repeat(64) });
+await askInVain('chela.blob', { hash: '0'.repeat(64) });
 await askInVain('send', { channel: 'nowhere', to: 'nobody', message: 'x', idempotencyKey: 'key-3' });
 await askInVain('channels.login', { channel: 'nowhere' });
 await askInVain('channels.logout', { channel: 'nowhere' });

@@ -201,7 +201,7 @@ export class Transcript {
 
     // An address of what the store has under the hash, for pictures of the page and for saving.
     #blob(part) {
-        const load = Transcript.blobs.get(part.hash) ?? this.gateway.request('webchat.blob', { hash: part.hash }).then(({ base64 }) => {
+        const load = Transcript.blobs.get(part.hash) ?? this.gateway.request('chela.blob', { hash: part.hash }).then(({ base64 }) => {
             const raw = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
             return URL.createObjectURL(new Blob([raw], { type: part.mimeType ?? part.mime }));
         });
