@@ -51,7 +51,7 @@ int gateway_open(struct error *e)
         .header_ms = 10000,
         .body_ms = (unsigned)settings_number(settings_now(), "gateway.body_timeout"),
         .idle_ms = 60000,
-        .head_bytes = 32 * 1024,
+        .head_bytes = 16 * 1024, /* each connection has this room as long as it lives */
     };
     const char *bind = settings_text(settings_now(), "gateway.bind"), *address = bind_address(bind);
     int64_t port = settings_number(settings_now(), "gateway.port");
