@@ -121,6 +121,9 @@ run chela pairing approve discord "$code"
 is "$status" 0 "a stranger is given a code, which the owner takes"
 message 41 77 'mock: say welcome'
 like "$(call '"POST".*welcome')" '/channels/9077/' "and is answered from then on"
+run chela pairing revoke discord 77
+message 42 77 'mock: say never again'
+like "$(nth '/channels/9077/.*pairing approve' 2)" 'pairing approve discord' "one who was shut out is a stranger again"
 
 # a tool that has to be allowed, by button and by text
 message 50 1 'mock: tool exec {\"command\":\"touch by-button; echo ran-$((1+1))\"}'
@@ -137,6 +140,7 @@ line=$(nth '"components":\[\{' 2)
 approval=$(jq -r '[.body.components[].components[].custom_id | select(endswith("allow-once"))][0]' <<<"$line" | cut -d ' ' -f 2)
 message 54 1 "/approve $approval allow-once"
 like "$(call '"(POST|PATCH)".*ran-3')" '/channels/901/' "a tool is allowed by text, too"
+unlike "$(cat "$tmp/calls" "$tmp/requests")" 'never again' "and who was shut out has not been heard"
 
 run chela message send --channel discord --to 901 -m 'good *morning*'
 like "$(call 'good .morning')" '/channels/901/' "a text is sent by hand"

@@ -124,6 +124,9 @@ run chela pairing approve telegram "$code"
 is "$status" 0 "a stranger is given a code, which the owner takes"
 message 41 77 'mock: say welcome'
 like "$(call '"sendMessage".*welcome')" '"chat_id":77' "and is answered from then on"
+run chela pairing revoke telegram 77
+message 42 77 'mock: say never again'
+like "$(nth '"chat_id":77.*pairing approve' 2)" 'pairing approve telegram' "one who was shut out is a stranger again"
 
 # a tool that has to be allowed
 message 50 1 'mock: tool exec {\"command\":\"touch by-button; echo ran-$((1+1))\"}'
@@ -140,6 +143,7 @@ line=$(nth '"inline_keyboard"' 2)
 approval=$(jq -r '[.fields.reply_markup.inline_keyboard[][].callback_data | select(endswith("allow-once"))][0]' <<<"$line" | cut -d ' ' -f 2)
 message 53 1 "/approve $approval allow-once"
 like "$(call '"(sendMessage|editMessageText)".*ran-3')" '"chat_id":1' "a tool is allowed by text, too"
+unlike "$(cat "$tmp/calls" "$tmp/requests")" 'never again' "and who was shut out has not been heard"
 
 run chela message send --channel telegram --to 1 -m 'good *morning*'
 like "$(call 'good <i>morning')" '"chat_id":1' "a text is sent by hand"
