@@ -77,7 +77,7 @@ static int slurp(const char *path, struct buf *out, struct error *e)
     return e->class ? -1 : 0;
 }
 
-static void push(json_object *list, const char *name, const char *type, const struct buf *bytes)
+static void push(json_object *list, const char *name, const char *type, struct buf *bytes)
 {
     char *content = xmalloc(CHELA_BASE64_TEXT(bytes->n));
     chela_base64_encode(buf_text(bytes), bytes->n, content);
