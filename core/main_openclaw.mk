@@ -2,6 +2,7 @@
 chelaexec_PROGRAMS += chela-openclaw
 chela_openclaw_SOURCES = core/main_openclaw.c
 chela_openclaw_LDADD = core/libbase.a sdk/support/libsupport.la $(JSONC_LIBS) $(CRYPTO_LIBS) $(SQLITE_LIBS)
+chela_openclaw_CPPFLAGS = $(AM_CPPFLAGS) $(OPENCLAW_SQLITE)
 if PLUGIN_store_sqlite
-chela_openclaw_CPPFLAGS = $(AM_CPPFLAGS) -DWITH_SQLITE $(SQLITE_CFLAGS)
+OPENCLAW_SQLITE = -DWITH_SQLITE $(SQLITE_CFLAGS)
 endif
