@@ -129,6 +129,11 @@ await ask('chela.trace', { run: sent.runId });
 await ask('chela.route.explain', { text: 'hello' });
 await ask('chela.plugins.options', { name: 'provider_demo' });
 await ask('chela.sessions.export', { key });
+await ask('chela.sessions.import', {
+    key: 'agent:main:elsewhere', source: 'elsewhere-1', title: 'Held elsewhere',
+    messages: [{ role: 'user', text: 'said elsewhere', at: 1700000000000 },
+        { role: 'assistant', text: 'answered elsewhere', at: 1700000001000 }],
+});
 await ask('chela.sessions.instructions', { key, text: 'Be brief.' });
 for (const method of ['health', 'status', 'system-presence', 'models.list', 'agents.list', 'channels.status', 'logs.tail',
     'question.list', 'plugin.approval.list', 'chela.plugins.list', 'chela.doctor', 'chela.reload', 'chela.usage',
