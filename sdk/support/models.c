@@ -156,6 +156,16 @@ static void fill_from(json_object *o, json_object *found)
     }
 }
 
+/* By the clock, so that it rises over the restart of an isolated plugin; and within a millisecond.
+ */
+static uint64_t next_revision(struct chela_inst *in)
+{
+    static uint64_t last;
+    uint64_t now = in->host->local->ticks_ms(in) + 1;
+    last = now > last ? now : last + 1;
+    return last;
+}
+
 static void publish(struct chela_inst *in, json_object *list, const struct chela_model *table,
                     size_t count)
 {
@@ -172,7 +182,7 @@ static void publish(struct chela_inst *in, json_object *list, const struct chela
         items[i].value.s = chela_json_text(o, &length);
         items[i].value.n = length;
     }
-    chela_publish_list(in, CHELA_MODELS, in->host->local->ticks_ms(in) + 1, items, n);
+    chela_publish_list(in, CHELA_MODELS, next_revision(in), items, n);
     free(items);
 }
 
@@ -201,7 +211,7 @@ void chela_publish_state(struct chela_inst *in, bool ok, const char *text)
     chela_json_put_bool(o, "ok", ok);
     chela_json_put_text(o, "text", text);
     struct chela_pair state = {CHELA_LIT("state"), chela_s(chela_json_text(o, NULL))};
-    chela_publish_list(in, CHELA_STATE, in->host->local->ticks_ms(in) + 1, &state, 1);
+    chela_publish_list(in, CHELA_STATE, next_revision(in), &state, 1);
     json_object_put(o);
 }
 

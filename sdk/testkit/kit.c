@@ -128,6 +128,11 @@ static bool collect(struct kit *k, const struct wire_function *f, const void *ar
     case CHELA_FN_PUBLISH:
         if (p->what >= KIT_KINDS)
             return false;
+        if (k->published[p->what] && p->revision <= kit_published(k, p->what)->revision) {
+            fprintf(stderr, "kit: list %u was published with a revision that doesn't rise\n%s",
+                    p->what, kit_trace(k));
+            abort(); /* the host would drop it */
+        }
         keep_frame(&k->published[p->what], &k->lists[p->what], f, frame);
         return true;
     default: return false;

@@ -35,7 +35,7 @@ if PLUGIN_store_sqlite
 EXTRA_PROGRAMS += tests/bench/fts
 endif
 tests_bench_fts_SOURCES = tests/bench/fts.c $(plugins_store_sqlite_la_SOURCES)
-tests_bench_fts_CPPFLAGS = $(PLUGIN_CPPFLAGS) $(SQLITE_CFLAGS) $(CRYPTO_CFLAGS)
+tests_bench_fts_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir) $(SQLITE_CFLAGS) $(CRYPTO_CFLAGS)
 tests_bench_fts_LDADD = $(PLUGIN_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS) -lpthread
 EXTRA_PROGRAMS += tests/bench/clients
 tests_bench_clients_SOURCES = tests/bench/clients.c tests/gateway/raw_client.c tests/gateway/raw_client.h
