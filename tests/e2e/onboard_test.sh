@@ -132,7 +132,7 @@ rm -rf "$XDG_CONFIG_HOME/chela"
 tmux() { command tmux -u -S "$tmp/tmux" -f /dev/null "$@"; }
 shown() { tmux capture-pane -p -S - -t test | grep -qE -- "$1"; }
 see() { wait_until shown "$1"; point $? "$2" || diag "$(tmux capture-pane -p -S - -t test)"; }
-tmux new-session -d -s test -x 120 -y 50 "exec '$build/chela' onboard; read"
+tmux new-session -d -s test -x 120 -y 50 "'$build/chela' onboard; read"
 see 'Which model shall answer' "it asks which model"
 tmux send-keys -t test -l 7
 tmux send-keys -t test Enter
