@@ -63,13 +63,14 @@ static void loaded(void *owner, struct transcript *t, const struct error *e)
     }
     bool any = t->count > 0 || *t->summary;
     const char *why = any ? renewal_due(t->updated, clock_now_ms()) : NULL;
-    transcript_release(t);
-    if (!why) {
+    if (why) {
+        log_info("agent", "session %s begins anew (%s)", j->session, why);
+        transcript_release(t);
+        session_renew(j->session, why, renewed, j);
+    } else {
         context_build(j);
-        return;
+        transcript_release(t); /* after it: what was read is not read again */
     }
-    log_info("agent", "session %s begins anew (%s)", j->session, why);
-    session_renew(j->session, why, renewed, j);
 }
 
 void renewal_pass(struct job *j)
