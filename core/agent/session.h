@@ -51,8 +51,8 @@ void session_inject(const char *session, const char *text, const char *label, jo
                     void *owner);
 
 /* session_import.c: messages [{"role": "user" | "assistant", "text", "at"}] of a conversation that
- * was held elsewhere (`source` names it). -1: they are no such list. fn with CONFLICT: the session
- * has messages, or that conversation already. */
+ * was held elsewhere (`source` names it). -1: they are no such list. fn with DENIED: the session
+ * has messages of its own; CONFLICT: that conversation is there already. */
 int session_import(const char *session, const char *source, const char *title,
                    struct json_object *messages, journal_fn *fn, void *owner, struct error *e);
 

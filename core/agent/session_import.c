@@ -86,7 +86,7 @@ static void loaded(void *owner, struct transcript *t, const struct error *e)
     i->t = t;
     bool same = strcmp(transcript_field(t, "imported"), i->source) == 0;
     if (t->last || same) {
-        error_set(&why, CHELA_E_CONFLICT,
+        error_set(&why, same ? CHELA_E_CONFLICT : CHELA_E_DENIED,
                   same ? "it was imported already" : "the session has messages of its own");
         end(i, &why);
         return;

@@ -96,7 +96,7 @@ static unsigned wait_ready(int fd)
     return port ? (unsigned)strtoul(port + 5, NULL, 10) : 0;
 }
 
-int become_gateway(const char **words, const char *log, struct become_gateway *ret, struct error *e)
+int become_gateway(const char *log, struct become_gateway *ret, struct error *e)
 {
     CLEANUP(freep) char *path = xprintf("%s/chelad", paths_libexec_dir());
     int ends[2], fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -105,8 +105,8 @@ int become_gateway(const char **words, const char *log, struct become_gateway *r
             close(fd);
         return error_set(e, CHELA_E_OTHER, "%s cannot be written: %s", log, strerror(errno));
     }
+    static const char *const words[] = {"chelad", "--port", "0", "--ready-fd", "3", NULL};
     int fds[] = {fd, fd, ends[1]};
-    words[0] = "chelad";
     int failed = spawn(path, words, fds, &ret->pid);
     close(fd);
     close(ends[1]);

@@ -19,14 +19,14 @@ int become(const struct common *common, const char *const *words);
  * or -1 if it could not be run. */
 int become_child(const char *const *words, struct buf *out);
 
-/* A gateway of our own, for a while: the daemon with these arguments (words[0] is set here), its
- * log into the file. Waits until it listens; its port, or 0 with the reason in `e`. */
+/* A gateway of our own, for a while: the daemon with the environment's configuration, on a port
+ * that the kernel chooses, its log into the file. Waits until it listens; its port, or 0 with the
+ * reason in `e`. */
 struct become_gateway {
     pid_t pid;
     unsigned port;
 };
-int become_gateway(const char **words, const char *log, struct become_gateway *ret,
-                   struct error *e);
+int become_gateway(const char *log, struct become_gateway *ret, struct error *e);
 void become_gateway_end(struct become_gateway *gateway);
 
 /* Becomes the desktop's program for links; returns if there is none. */

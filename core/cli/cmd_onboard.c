@@ -289,8 +289,7 @@ static int check_channel(struct onboard *o)
     place_find(&place, NULL, &e);
     if (!place.announced) {
         CLEANUP(freep) char *log = place_file(&place, "onboard.log");
-        const char *words[] = {NULL, "--port", "0", "--ready-fd", "3", NULL};
-        if (!log || become_gateway(words, log, &gateway, &e) < 0)
+        if (!log || become_gateway(log, &gateway, &e) < 0)
             status = output_error(&o->common, &e, EXIT_FAILED);
     }
     struct common to = o->common;

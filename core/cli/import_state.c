@@ -119,7 +119,7 @@ static void carry_session(struct import *i, struct client *c, json_object *o)
             call(i, c, what, "chela.sessions.import", session_params(o, keys[k]));
         const char *reason = output_field(payload, "reason", "");
         bool done = chela_json_bool(payload, "imported", false),
-             before = strstr(reason, "already") != NULL;
+             before = chela_json_bool(payload, "there", false);
         CLEANUP(freep)
         char *text =
             xprintf("%zu messages, as %s%s", count, keys[k],
@@ -298,8 +298,7 @@ void import_carry(struct import *i)
     }
     if (!bad && !runs) {
         CLEANUP(freep) char *log = place_file(&place, "import.log");
-        const char *words[] = {NULL, "--port", "0", "--ready-fd", "3", NULL};
-        bad = log ? become_gateway(words, log, &gateway, &e) : -1;
+        bad = log ? become_gateway(log, &gateway, &e) : -1;
         place_free(&place);
         CLEANUP(freep) char *where = xprintf("127.0.0.1:%u", gateway.port);
         bad = bad ? bad : place_find(&place, where, &e);

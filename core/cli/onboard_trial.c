@@ -28,7 +28,7 @@ struct trial {
 
 static void write_providers(const struct onboard *o, struct buf *out)
 {
-    buf_puts(out, "gateway : { port = 0; bind = \"loopback\"; };\nproviders : {\n");
+    buf_puts(out, "gateway : { bind = \"loopback\"; };\nproviders : {\n");
     for (size_t i = 0; i < o->count; i++) {
         const struct candidate *c = &o->candidates[i];
         const char *rows[][2] = {
@@ -89,13 +89,12 @@ struct trial *onboard_trial_open(struct onboard *o, struct error *e)
     t->folder = xstrdup(folder);
     CLEANUP(freep) char *file = xprintf("%s/chela.conf", folder);
     CLEANUP(freep) char *log = xprintf("%s/log", folder);
-    const char *words[] = {NULL, "-c", file, "--ready-fd", "3", NULL};
     write_providers(o, &text);
     int bad = own_config_write(file, &text, false, e);
     buf_free(&text);
     if (!bad) {
         enter(t, kept);
-        bad = become_gateway(words, log, &t->gateway, e);
+        bad = become_gateway(log, &t->gateway, e);
         leave(kept);
     }
     t->where = xprintf("127.0.0.1:%u", t->gateway.port);

@@ -271,13 +271,15 @@ static void session_imported(void *owner, const struct error *e)
 {
     struct rpc *rpc = owner;
     json_object *o = chela_json_new_object();
-    if (e && e->class != CHELA_E_CONFLICT) {
+    bool there = e && e->class == CHELA_E_CONFLICT;
+    if (e && !there && e->class != CHELA_E_DENIED) {
         json_object_put(o);
         rpc_fail_error(rpc, e);
         return;
     }
     chela_json_put_bool(o, "ok", true);
     chela_json_put_bool(o, "imported", e == NULL);
+    chela_json_put_bool(o, "there", there);
     if (e)
         chela_json_put_text(o, "reason", e->text);
     rpc_answer(rpc, o);

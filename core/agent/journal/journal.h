@@ -21,6 +21,8 @@
 #include "base/error.h"
 #include "host/instance.h"
 
+struct json_object;
+
 typedef void journal_fn(void *owner, const struct error *e);
 
 /* Opens the database of the store instance: statements, migrations. power: barriers are on disk
@@ -154,7 +156,6 @@ void journal_chunk_state(const char *session, const char *run, const char *key, 
 void journal_session_patch(const char *session, const char *fields, journal_fn *fn, void *owner);
 /* Barrier. A conversation that was held elsewhere, in one commit: the session, a run that has
  * ended, its messages (seq from 1 on). fields as above; the session must have no messages. */
-struct json_object;
 void journal_session_import(const char *session, const char *run, struct json_object *fields,
                             const struct journal_message *messages, unsigned count, journal_fn *fn,
                             void *owner);
