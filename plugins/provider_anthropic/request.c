@@ -247,7 +247,7 @@ static void put_params(FILE *out, const struct chela_begin *b, const struct chel
     fprintf(out, ",\"max_tokens\":%lld", (long long)most);
     put_output(out, thinks && style->adaptive ? params->thinking : NULL, params->schema);
     if (thinks && style->adaptive) {
-        fputs(",\"thinking\":{\"type\":\"adaptive\"}", out);
+        fputs(",\"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"}", out);
     } else if (budget) {
         fprintf(out, ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":%lld}",
                 (long long)budget);

@@ -33,14 +33,15 @@ static const struct chela_option options[] = {
     {NULL, 0, 0, NULL, NULL, NULL},
 };
 
-static const struct chela_model known[] = {
-    {"gemini-3-pro-preview", 1048576, 65536, true, true, 2, 12, 0.2, 0, NULL},
-    {"gemini-2.5-pro", 1048576, 65536, true, true, 1.25, 10, 0.125, 0, NULL},
-    {"gemini-2.5-flash", 1048576, 65536, true, true, 0.3, 2.5, 0.03, 0, NULL},
-    {"gemini-2.5-flash-lite", 1048576, 65536, true, true, 0.1, 0.4, 0.01, 0, NULL},
-    {"gemini-2.0-flash", 1048576, 8192, true, false, 0.1, 0.4, 0.025, 0, NULL},
+static const struct chela_model rows[] = {
+    {"gemini-3.5-flash", 1048576, 65536, true, true, 1.5, 9, 0.15, 0, NULL, 0, 0, 0, 0},
+    {"gemini-3.1-pro-preview", 1048576, 65536, true, true, 2, 12, 0.2, 0, NULL, 200000, 4, 18, 0.4},
+    {"gemini-3.1-flash-lite", 1048576, 65536, true, true, 0.25, 1.5, 0.025, 0, NULL, 0, 0, 0, 0},
+    {"gemini-2.5-pro", 1048576, 65536, true, true, 1.25, 10, 0.125, 0, NULL, 200000, 2.5, 15, 0.25},
+    {"gemini-2.5-flash", 1048576, 65536, true, true, 0.3, 2.5, 0.03, 0, NULL, 0, 0, 0, 0},
+    {"gemini-2.5-flash-lite", 1048576, 65536, true, true, 0.1, 0.4, 0.01, 0, NULL, 0, 0, 0, 0},
 };
-enum { KNOWN = sizeof known / sizeof known[0] };
+static const struct chela_model_table known = CHELA_MODEL_TABLE(rows);
 
 static void put_headers(struct chela_inst *in, struct chela_headers *h)
 {
@@ -59,7 +60,7 @@ static void put_url(struct chela_inst *in, char *out, size_t size, struct chela_
 
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
-    chela_publish_models(in, known, KNOWN);
+    chela_publish_models(in, &known);
     if (chela_option_number(in, "list_models")) {
         char url[2048];
         struct chela_headers h;
@@ -102,7 +103,7 @@ static void asked(struct chela_inst *in, struct chela_task *task, const struct c
             chela_json_put_bool(o, "thinking", chela_json_bool(its, "thinking", false));
     }
     if (list)
-        chela_publish_found(in, found, known, KNOWN);
+        chela_publish_found(in, found, &known);
     json_object_put(found);
 }
 

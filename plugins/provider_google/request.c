@@ -196,20 +196,25 @@ static void put_tool_choice(FILE *out, const char *choice)
     fputs("}}", out);
 }
 
+/* Tokens to think with by level; the pro models of 2.5 can't be told not to. */
+static int budget_of(const char *level, const char *model)
+{
+    return !level                         ? strstr(model, "-pro") ? 128 : 0
+           : strcmp(level, "low") == 0    ? 2048
+           : strcmp(level, "medium") == 0 ? 8192
+                                          : 24576;
+}
+
 static void put_thinking_config(FILE *out, struct chela_str model,
                                 const struct chela_params *params)
 {
     const char *level = params->thinking;
-    int budget = !level                         ? 0
-                 : strcmp(level, "low") == 0    ? 2048
-                 : strcmp(level, "medium") == 0 ? 8192
-                                                : 24576;
     if (!level && !params->no_thinking)
         return;
     if (newer_than_2(model.s))
         fprintf(out, ",\"thinkingConfig\":{\"thinkingLevel\":\"%s\"", level ? level : "low");
     else
-        fprintf(out, ",\"thinkingConfig\":{\"thinkingBudget\":%d", budget);
+        fprintf(out, ",\"thinkingConfig\":{\"thinkingBudget\":%d", budget_of(level, model.s));
     fputs(level ? ",\"includeThoughts\":true}" : "}", out);
 }
 

@@ -99,7 +99,7 @@ static void start(struct chela_inst *in, const struct chela_arg *a)
     struct llama *l = in->self;
     char url[2048];
     struct chela_headers h;
-    chela_publish_models(in, NULL, 0);
+    chela_publish_models(in, NULL);
     put_headers(in, &h);
     put_url(in, url, sizeof url, "/props");
     chela_ask(in, (uint64_t)(uintptr_t)&l->props, "GET", url, "", h.v, h.count);
@@ -130,7 +130,7 @@ static void take_props(struct chela_inst *in, json_object *props)
                         chela_json_bool(chela_json_object(props, "modalities"), "vision", false));
     bool told = !template || strstr(template, "tools") ||
                 chela_str_is(chela_option_text(in, "tool_calls"), "schema");
-    chela_publish_found(in, found, NULL, 0);
+    chela_publish_found(in, found, NULL);
     chela_publish_state(in, true,
                         told ? ""
                              : "the model's template knows no tools: set tool_calls = "

@@ -24,15 +24,20 @@ static const struct chela_option options[] = {
     {NULL, 0, 0, NULL, NULL, NULL},
 };
 
-static const struct chela_model known[] = {
-    {"mistral-large-latest", 131072, 0, true, false, 2, 6, 0, 0, NULL},
-    {"mistral-medium-latest", 131072, 0, true, false, 0.4, 2, 0, 0, NULL},
-    {"mistral-small-latest", 131072, 0, true, false, 0.1, 0.3, 0, 0, NULL},
-    {"magistral-medium-latest", 40960, 0, false, true, 2, 5, 0, 0, NULL},
-    {"magistral-small-latest", 40960, 0, false, true, 0.5, 1.5, 0, 0, NULL},
-    {"codestral-latest", 262144, 0, false, false, 0.3, 0.9, 0, 0, NULL},
+static const struct chela_model rows[] = {
+    {"mistral-large-latest", 262144, 0, true, false, 0.5, 1.5, 0, 0, "mistral-large-2512", 0, 0, 0,
+     0},
+    {"mistral-medium-latest", 262144, 0, true, false, 0.4, 2, 0, 0, "mistral-medium-2508", 0, 0, 0,
+     0},
+    {"mistral-medium-2604", 262144, 0, true, true, 1.5, 7.5, 0, 0, NULL, 0, 0, 0, 0},
+    {"mistral-small-latest", 256000, 0, true, true, 0.15, 0.6, 0, 0, "mistral-small-2603", 0, 0, 0,
+     0},
+    {"magistral-medium-latest", 128000, 16384, false, true, 2, 5, 0, 0, NULL, 0, 0, 0, 0},
+    {"magistral-small", 128000, 0, false, true, 0.5, 1.5, 0, 0, "magistral-small-latest", 0, 0, 0,
+     0},
+    {"codestral-latest", 256000, 4096, false, false, 0.3, 0.9, 0, 0, NULL, 0, 0, 0, 0},
 };
-enum { KNOWN = sizeof known / sizeof known[0] };
+static const struct chela_model_table known = CHELA_MODEL_TABLE(rows);
 
 static const struct chela_error_rule errors[] = {
     {CHELA_IN_TEXT, "too large for model with", CHELA_E_TOO_LONG},
@@ -58,7 +63,7 @@ static void put_url(struct chela_inst *in, char *out, size_t size, const char *p
 
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
-    chela_publish_models(in, known, KNOWN);
+    chela_publish_models(in, &known);
     if (chela_option_number(in, "list_models")) {
         char url[2048];
         struct chela_headers h;
@@ -89,7 +94,7 @@ static void asked(struct chela_inst *in, struct chela_task *task, const struct c
         }
     }
     if (data)
-        chela_publish_found(in, found, known, KNOWN);
+        chela_publish_found(in, found, &known);
     json_object_put(found);
 }
 

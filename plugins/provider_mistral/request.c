@@ -89,6 +89,19 @@ static void put_tool_choice(FILE *out, const char *choice)
     }
 }
 
+/* Magistral thinks by a prompt of the service's own; newer models take an effort, all or nothing;
+ * the others refuse both. https://docs.mistral.ai/capabilities/reasoning/adjustable */
+static void put_thinking(FILE *out, const char *model, const struct chela_params *params)
+{
+    static const char *const with_effort[] = {"mistral-small-latest", "mistral-small-2603",
+                                              "mistral-medium-3-5", "mistral-medium-2604"};
+    if (params->thinking && strncmp(model, "magistral", 9) == 0)
+        fputs(",\"prompt_mode\":\"reasoning\"", out);
+    for (size_t i = 0; i < sizeof with_effort / sizeof with_effort[0]; i++)
+        if ((params->thinking || params->no_thinking) && strcmp(model, with_effort[i]) == 0)
+            fprintf(out, ",\"reasoning_effort\":\"%s\"", params->thinking ? "high" : "none");
+}
+
 void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset *tools,
                    const struct chela_params *params)
 {
@@ -109,8 +122,7 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset 
         fputs(",\"temperature\":", out);
         chela_write_json(out, params->temperature);
     }
-    if (params->thinking && strncmp(b->model.s, "magistral", 9) == 0)
-        fputs(",\"prompt_mode\":\"reasoning\"", out);
+    put_thinking(out, b->model.s, params);
     if (params->schema) {
         fputs(",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"answer\","
               "\"schema\":",

@@ -82,7 +82,7 @@ static void ask(struct chela_inst *in, void *tag, const char *method, const char
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
     struct ollama *o = in->self;
-    chela_publish_models(in, NULL, 0);
+    chela_publish_models(in, NULL);
     ask(in, &o->list, "GET", "/api/tags", "");
     chela_end(in, a->h.call, CHELA_OK, "");
 }
@@ -117,7 +117,7 @@ static void take_list(struct chela_inst *in, json_object *answer)
             chela_json_put_text(chela_json_push_object(o->found), "name", name);
     }
     size_t n = chela_json_length(o->found);
-    chela_publish_found(in, o->found, NULL, 0);
+    chela_publish_found(in, o->found, NULL);
     chela_publish_state(in, n > 0, n > 0 ? "" : "no model has been pulled yet: ollama pull NAME");
     for (size_t i = 0; i < n && i < SHOWN_MOST; i++)
         show(in, i, chela_json_string(chela_json_at(o->found, i), "name", NULL));
@@ -152,7 +152,7 @@ static void take_show(struct chela_inst *in, struct show *task, json_object *ans
             chela_json_put_int(model, "context", chela_json_int(info, key, 0));
     }
     if (--o->open == 0)
-        chela_publish_found(in, o->found, NULL, 0);
+        chela_publish_found(in, o->found, NULL);
     free(task);
 }
 

@@ -5,10 +5,12 @@
 
 #include <string.h>
 
+#include "support/openai_models.h"
+
 enum {
     USUAL = TAKES_TEMPERATURE | TAKES_USAGE | TAKES_TOOLS | TAKES_SCHEMA | NULL_CONTENT,
     LOCAL = USUAL | WRITES_CALLS | LISTS_MODELS,
-    OPENAI = USUAL | TAKES_DEVELOPER | TAKES_STRICT | TAKES_STORE | TAKES_CACHE_KEY,
+    OPENAI = USUAL | TAKES_DEVELOPER | TAKES_STRICT | TAKES_STORE | TAKES_CACHE_KEY | MODELS_DIFFER,
     DEEPSEEK = TAKES_TEMPERATURE | TAKES_USAGE | TAKES_TOOLS | REPLAYS_REASONING
 };
 
@@ -35,29 +37,23 @@ static const struct chela_error_rule openrouter[] = {
     {CHELA_IN_TEXT, "maximum context length", CHELA_E_TOO_LONG},
     {CHELA_IN_CODE, NULL, 0}};
 
-static const struct chela_model openai_models[] = {
-    {"gpt-5", 400000, 128000, true, true, 1.25, 10, 0.125, 0, NULL},
-    {"gpt-5-mini", 400000, 128000, true, true, 0.25, 2, 0.025, 0, NULL},
-    {"gpt-5-nano", 400000, 128000, true, true, 0.05, 0.4, 0.005, 0, NULL},
-    {"gpt-4.1", 1047576, 32768, true, false, 2, 8, 0.5, 0, NULL},
-    {"gpt-4.1-mini", 1047576, 32768, true, false, 0.4, 1.6, 0.1, 0, NULL},
-    {"gpt-4o", 128000, 16384, true, false, 2.5, 10, 1.25, 0, NULL},
-    {"gpt-4o-mini", 128000, 16384, true, false, 0.15, 0.6, 0.075, 0, NULL},
-    {"o3", 200000, 100000, true, true, 2, 8, 0.5, 0, NULL},
-    {"o4-mini", 200000, 100000, true, true, 1.1, 4.4, 0.275, 0, NULL},
+static const struct chela_model deepseek_rows[] = {
+    {"deepseek-v4-flash", 1000000, 384000, false, true, 0.14, 0.28, 0.0028, 0, NULL, 0, 0, 0, 0},
+    {"deepseek-v4-pro", 1000000, 384000, false, true, 0.435, 0.87, 0.003625, 0, NULL, 0, 0, 0, 0},
+    {"deepseek-chat", 1000000, 384000, false, false, 0.14, 0.28, 0.0028, 0, NULL, 0, 0, 0, 0},
+    {"deepseek-reasoner", 1000000, 384000, false, true, 0.14, 0.28, 0.0028, 0, NULL, 0, 0, 0, 0},
 };
-static const struct chela_model deepseek_models[] = {
-    {"deepseek-chat", 131072, 8192, false, false, 0.28, 0.42, 0.028, 0, NULL},
-    {"deepseek-reasoner", 131072, 65536, false, true, 0.28, 0.42, 0.028, 0, NULL},
-};
-static const struct chela_model xai_models[] = {
-    {"grok-4", 256000, 0, true, true, 3, 15, 0.75, 0, NULL},
-    {"grok-4-fast", 2000000, 0, true, true, 0.2, 0.5, 0.05, 0, NULL},
-    {"grok-code-fast-1", 256000, 0, false, true, 0.2, 1.5, 0.02, 0, NULL},
+static const struct chela_model xai_rows[] = {
+    {"grok-4.3", 1000000, 30000, true, true, 1.25, 2.5, 0.2, 0, NULL, 200000, 2.5, 5, 0.4},
+    {"grok-4.20-0309-reasoning", 1000000, 30000, true, true, 1.25, 2.5, 0.2, 0, NULL, 200000, 2.5,
+     5, 0.4},
+    {"grok-4.20-0309-non-reasoning", 1000000, 30000, true, false, 1.25, 2.5, 0.2, 0, NULL, 200000,
+     2.5, 5, 0.4},
+    {"grok-build-0.1", 256000, 256000, true, true, 1, 2, 0.2, 0, NULL, 200000, 2, 4, 0.4},
 };
 
-#define MODELS(table) table, sizeof table / sizeof table[0]
-#define NO_MODELS     NULL, 0
+static const struct chela_model_table deepseek_models = CHELA_MODEL_TABLE(deepseek_rows),
+                                      xai_models = CHELA_MODEL_TABLE(xai_rows), no_models = {0};
 
 /* llama.cpp makes grammars of schemas, and these it can't. */
 static const char *const llama_dropped[] = {"pattern", "format", "$schema", "not", NULL};
@@ -66,23 +62,23 @@ static const char *const llama_dropped[] = {"pattern", "format", "$schema", "not
  * models) */
 #define PRESETS(ROW)                                                                               \
     ROW("openai", "https://api.openai.com/v1", "OpenAI", "max_completion_tokens", THINK_EFFORT,    \
-        OPENAI, NULL, NULL, MODELS(openai_models))                                                 \
+        OPENAI, NULL, NULL, &chela_openai_models)                                                  \
     ROW("vllm", "http://localhost:8000/v1", "vLLM on this machine", "max_tokens", THINK_TEMPLATE,  \
-        LOCAL, NULL, vllm, NO_MODELS)                                                              \
+        LOCAL, NULL, vllm, &no_models)                                                             \
     ROW("llama.cpp-openai", "http://localhost:8080/v1", "llama.cpp on this machine", "max_tokens", \
-        THINK_TEMPLATE, LOCAL, llama_dropped, llama, NO_MODELS)                                    \
+        THINK_TEMPLATE, LOCAL, llama_dropped, llama, &no_models)                                   \
     ROW("ollama-openai", "http://localhost:11434/v1", "Ollama on this machine", "max_tokens",      \
-        THINK_EFFORT, LOCAL, NULL, ollama, NO_MODELS)                                              \
+        THINK_EFFORT, LOCAL, NULL, ollama, &no_models)                                             \
     ROW("groq", "https://api.groq.com/openai/v1", "Groq", "max_completion_tokens", THINK_EFFORT,   \
-        USUAL, NULL, groq, NO_MODELS)                                                              \
+        USUAL, NULL, groq, &no_models)                                                             \
     ROW("deepseek", "https://api.deepseek.com", "DeepSeek", "max_tokens", THINK_TYPE, DEEPSEEK,    \
-        NULL, deepseek, MODELS(deepseek_models))                                                   \
+        NULL, deepseek, &deepseek_models)                                                          \
     ROW("xai", "https://api.x.ai/v1", "xAI", "max_completion_tokens", THINK_EFFORT, USUAL, NULL,   \
-        xai, MODELS(xai_models))                                                                   \
+        xai, &xai_models)                                                                          \
     ROW("openrouter", "https://openrouter.ai/api/v1", "OpenRouter", "max_tokens", THINK_OBJECT,    \
-        USUAL, NULL, openrouter, NO_MODELS)                                                        \
+        USUAL, NULL, openrouter, &no_models)                                                       \
     ROW("compatible", NULL, "another service that speaks the API; it needs base_url",              \
-        "max_tokens", THINK_NONE, USUAL | WRITES_CALLS, NULL, vllm, NO_MODELS)
+        "max_tokens", THINK_NONE, USUAL | WRITES_CALLS, NULL, vllm, &no_models)
 
 #define PRESET(name, url, help, ...) {name, url, __VA_ARGS__},
 static const struct preset presets[] = {PRESETS(PRESET)};

@@ -30,7 +30,8 @@ enum {
     REPLAYS_REASONING = 1u << 13, /* reasoning_content goes back with its message */
     OBJECT_ARGUMENTS = 1u << 14,  /* arguments of calls are objects, not strings */
     WRITES_CALLS = 1u << 15,      /* models that write calls as text */
-    LISTS_MODELS = 1u << 16       /* GET /models is asked at start */
+    LISTS_MODELS = 1u << 16,      /* GET /models is asked at start */
+    MODELS_DIFFER = 1u << 17      /* OpenAI's own: what a model takes is told by its name */
 };
 
 /* How the wish to think is said. */
@@ -48,9 +49,8 @@ struct preset {
     enum thinking_form thinking;
     uint32_t switches;
     const char *const *dropped; /* keywords that its reader of schemas doesn't take, or NULL */
-    const struct chela_error_rule *errors; /* what it says in its own words, or NULL */
-    const struct chela_model *models;      /* well-known ones, where it gives no list */
-    size_t model_count;
+    const struct chela_error_rule *errors;  /* what it says in its own words, or NULL */
+    const struct chela_model_table *models; /* well-known ones, where it gives no list */
 };
 
 extern const struct chela_option preset_values[], preset_forms[];

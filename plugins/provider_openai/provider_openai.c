@@ -62,7 +62,7 @@ static void start(struct chela_inst *in, const struct chela_arg *a)
                   "preset \"compatible\" needs base_url: where the service is");
         return;
     }
-    chela_publish_models(in, p.models, p.model_count);
+    chela_publish_models(in, p.models);
     if (p.switches & LISTS_MODELS) {
         char url[2048];
         struct chela_headers h;
@@ -92,7 +92,7 @@ static void asked(struct chela_inst *in, struct chela_task *task, const struct c
             chela_json_put_int(o, "context", context);
     }
     if (d->error == CHELA_OK && data)
-        chela_publish_found(in, found, p.models, p.model_count);
+        chela_publish_found(in, found, p.models);
     else
         chela_publish_state(in, false, "the service does not answer to a question for its models");
     json_object_put(found);

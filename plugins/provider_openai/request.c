@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "support/chat.h"
+#include "support/openai_models.h"
 #include "support/tool_schema.h"
 
 static const char *const reserved[] = {"multi_tool_use", "functions", NULL};
@@ -186,13 +187,14 @@ static void put_tool_choice(FILE *out, const char *choice)
     }
 }
 
-static void put_thinking(FILE *out, enum thinking_form form, const struct chela_params *params)
+static void put_thinking(FILE *out, enum thinking_form form, const char *least,
+                         const struct chela_params *params)
 {
     const char *level = params->thinking, *truth = level ? "true" : "false";
     if (!level && !params->no_thinking)
         return;
-    if (form == THINK_EFFORT && level)
-        fprintf(out, ",\"reasoning_effort\":\"%s\"", level);
+    if (form == THINK_EFFORT && (level || least))
+        fprintf(out, ",\"reasoning_effort\":\"%s\"", level ? level : least);
     else if (form == THINK_OBJECT && level)
         fprintf(out, ",\"reasoning\":{\"effort\":\"%s\"}", level);
     else if (form == THINK_OBJECT)
@@ -205,15 +207,18 @@ static void put_thinking(FILE *out, enum thinking_form form, const struct chela_
         fprintf(out, ",\"chat_template_kwargs\":{\"enable_thinking\":%s}", truth);
 }
 
-static void put_params(FILE *out, const struct preset *p, const struct chela_params *params)
+static void put_params(FILE *out, const struct preset *p, const char *model,
+                       const struct chela_params *params)
 {
+    bool by_name = (p->switches & MODELS_DIFFER) != 0;
     if (params->max_tokens > 0)
         fprintf(out, ",\"%s\":%lld", p->max_tokens, (long long)params->max_tokens);
-    if (params->temperature && !params->thinking && (p->switches & TAKES_TEMPERATURE)) {
+    if (params->temperature && !params->thinking && (p->switches & TAKES_TEMPERATURE) &&
+        (!by_name || chela_openai_takes_temperature(model))) {
         fputs(",\"temperature\":", out);
         chela_write_json(out, params->temperature);
     }
-    put_thinking(out, p->thinking, params);
+    put_thinking(out, p->thinking, by_name ? chela_openai_least_effort(model) : NULL, params);
     if (params->schema && (p->switches & TAKES_SCHEMA)) {
         fputs(",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"answer\","
               "\"schema\":",
@@ -251,7 +256,7 @@ void request_write(FILE *out, const struct preset *p, const struct chela_begin *
     fputc(']', out);
     if (p->switches & TAKES_TOOLS)
         chela_toolset_write(out, tools, ",\"tools\":[", put_tool, p, "]");
-    put_params(out, p, params);
+    put_params(out, p, b->model.s, params);
     if (params->stream)
         fputs(p->switches & TAKES_USAGE
                   ? ",\"stream\":true,\"stream_options\":{\"include_usage\":true}"

@@ -12,7 +12,7 @@
 
 #include "request.h"
 #include "support/dialect.h"
-#include "support/models.h"
+#include "support/openai_models.h"
 
 static const struct chela_option options[] = {
     {"base_url", CHELA_STRING, CHELA_URL, "https://api.openai.com/v1",
@@ -27,16 +27,6 @@ static const struct chela_option options[] = {
     {"models", CHELA_ITEMS, 0, NULL, "models of this instance; the well-known ones if absent",
      chela_model_items},
     {NULL, 0, 0, NULL, NULL, NULL},
-};
-
-static const struct chela_model known[] = {
-    {"gpt-5", 400000, 128000, true, true, 1.25, 10, 0.125, 0, NULL},
-    {"gpt-5-mini", 400000, 128000, true, true, 0.25, 2, 0.025, 0, NULL},
-    {"gpt-5-nano", 400000, 128000, true, true, 0.05, 0.4, 0.005, 0, NULL},
-    {"gpt-5-codex", 400000, 128000, true, true, 1.25, 10, 0.125, 0, NULL},
-    {"gpt-4.1", 1047576, 32768, true, false, 2, 8, 0.5, 0, NULL},
-    {"o3", 200000, 100000, true, true, 2, 8, 0.5, 0, NULL},
-    {"o4-mini", 200000, 100000, true, true, 1.1, 4.4, 0.275, 0, NULL},
 };
 
 static const struct chela_error_rule errors[] = {
@@ -57,7 +47,7 @@ static const struct chela_error_rule errors[] = {
 
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
-    chela_publish_models(in, known, sizeof known / sizeof known[0]);
+    chela_publish_models(in, &chela_openai_models);
     chela_end(in, a->h.call, CHELA_OK, "");
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/openai_models.h"
 #include "support/tool_schema.h"
 
 static const char *const reserved[] = {"multi_tool_use", "functions",   "web_search",
@@ -189,17 +190,25 @@ static void put_tool_choice(FILE *out, const char *choice)
     }
 }
 
-static void put_params(FILE *out, const struct chela_params *params,
+static void put_reasoning(FILE *out, const char *model, const struct chela_params *params)
+{
+    const char *least = params->no_thinking ? chela_openai_least_effort(model) : NULL;
+    if (params->thinking)
+        fprintf(out, ",\"reasoning\":{\"effort\":\"%s\",\"summary\":\"auto\"}", params->thinking);
+    else if (least)
+        fprintf(out, ",\"reasoning\":{\"effort\":\"%s\"}", least);
+}
+
+static void put_params(FILE *out, const char *model, const struct chela_params *params,
                        const struct request_style *style)
 {
     if (params->max_tokens > 0)
         fprintf(out, ",\"max_output_tokens\":%lld", (long long)params->max_tokens);
-    if (params->temperature && !params->thinking) {
+    if (params->temperature && !params->thinking && chela_openai_takes_temperature(model)) {
         fputs(",\"temperature\":", out);
         chela_write_json(out, params->temperature);
     }
-    if (params->thinking)
-        fprintf(out, ",\"reasoning\":{\"effort\":\"%s\",\"summary\":\"auto\"}", params->thinking);
+    put_reasoning(out, model, params);
     if (style->encrypted)
         fputs(",\"include\":[\"reasoning.encrypted_content\"]", out);
     if (params->schema) {
@@ -232,6 +241,6 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset 
     chela_write_messages(out, b, true);
     fputc(']', out);
     chela_toolset_write(out, tools, ",\"tools\":[", put_tool, style, "]");
-    put_params(out, params, style);
+    put_params(out, b->model.s, params, style);
     fprintf(out, ",\"store\":false,\"stream\":%s}", params->stream ? "true" : "false");
 }

@@ -25,29 +25,59 @@ const struct chela_option chela_model_items[] = {
      "price of a million tokens that the service had in its cache; price_in if absent", NULL},
     {"price_cache_write", CHELA_REAL, 0, NULL,
      "price of a million tokens that it put into its cache; price_in if absent", NULL},
+    {"long_over", CHELA_INT, 0, NULL,
+     "tokens of a request from which on the service asks its prices for long ones", NULL},
+    {"long_price_in", CHELA_REAL, 0, NULL, "price_in of a long request; the usual one if absent",
+     NULL},
+    {"long_price_out", CHELA_REAL, 0, NULL, "price_out of a long request; the usual one if absent",
+     NULL},
+    {"long_price_cache_read", CHELA_REAL, 0, NULL,
+     "price_cache_read of a long request; the usual one if absent", NULL},
     {"local", CHELA_BOOL, 0, NULL,
      "it runs on this machine and costs nothing; by default so where the service does", NULL},
     {NULL, 0, 0, NULL, NULL, NULL},
 };
 
-static const struct chela_model *row_of(const struct chela_model *table, size_t count,
-                                        const char *name)
+const struct chela_model *chela_model_row(const struct chela_model_table *table, const char *name)
 {
     const struct chela_model *best = NULL;
     size_t longest = 0;
-    for (size_t i = 0; i < count; i++) {
-        const char *const names[] = {table[i].name, table[i].alias};
+    for (size_t i = 0; table && i < table->n; i++) {
+        const char *const names[] = {table->v[i].name, table->v[i].alias};
         for (size_t k = 0; k < 2; k++) {
             size_t n = names[k] ? strlen(names[k]) : 0;
             bool fits = n > longest && strncmp(name, names[k], n) == 0 &&
                         (name[n] == '\0' || name[n] == '-' || name[n] == ':' || name[n] == '@');
             if (fits) {
-                best = &table[i];
+                best = &table->v[i];
                 longest = n;
             }
         }
     }
     return best;
+}
+
+/* Whether what stands behind a row's name leaves it the same model: nothing, a tag, or a date or
+ * number of its edition ("-20250929", "-2025-08-07", "-0709", "-001"). A single digit may be
+ * another model ("grok-4-1"). */
+static bool same_model(const char *rest)
+{
+    if (*rest == '\0' || *rest == ':' || *rest == '@')
+        return true;
+    return *rest == '-' && strspn(rest + 1, "0123456789") >= 3 &&
+           rest[strspn(rest, "-0123456789")] == '\0';
+}
+
+/* Whether a model costs what the row says. */
+static bool has_price_of(const struct chela_model *row, const char *name)
+{
+    const char *const names[] = {row->name, row->alias};
+    for (size_t k = 0; k < 2; k++) {
+        size_t n = names[k] ? strlen(names[k]) : 0;
+        if (n && strncmp(name, names[k], n) == 0 && same_model(name + n))
+            return true;
+    }
+    return false;
 }
 
 static void fill_int(json_object *o, const char *key, uint64_t number)
@@ -73,7 +103,11 @@ static void fill_prices(json_object *o, const struct chela_model *row)
     } prices[] = {{"price_in", row->price_in},
                   {"price_out", row->price_out},
                   {"price_cache_read", row->price_cache_read},
-                  {"price_cache_write", row->price_cache_write}};
+                  {"price_cache_write", row->price_cache_write},
+                  {"long_price_in", row->long_in},
+                  {"long_price_out", row->long_out},
+                  {"long_price_cache_read", row->long_cache_read}};
+    fill_int(o, "long_over", row->long_over);
     for (size_t i = 0; i < sizeof prices / sizeof prices[0]; i++)
         if (prices[i].price > 0 && !chela_json_has(o, prices[i].key))
             chela_json_put_double(o, prices[i].key, prices[i].price);
@@ -89,8 +123,9 @@ static void fill_in(json_object *o, const struct chela_model *row)
         return;
     fill_int(o, "context", row->context);
     fill_int(o, "max_output", row->max_output);
-    fill_prices(o, row);
     const char *name = chela_json_string(o, "name", NULL);
+    if (name && has_price_of(row, name))
+        fill_prices(o, row);
     if (row->alias && name && strcmp(name, row->name) == 0)
         chela_json_push(chela_json_put_array(o, "aliases"), json_object_new_string(row->alias));
 }
@@ -110,6 +145,10 @@ static json_object *configured_model(struct chela_inst *in, int64_t i)
                    {"price_out", CHELA_REAL},
                    {"price_cache_read", CHELA_REAL},
                    {"price_cache_write", CHELA_REAL},
+                   {"long_over", CHELA_INT},
+                   {"long_price_in", CHELA_REAL},
+                   {"long_price_out", CHELA_REAL},
+                   {"long_price_cache_read", CHELA_REAL},
                    {"local", CHELA_BOOL}};
     char path[64];
     json_object *o = chela_json_new_object();
@@ -166,8 +205,7 @@ static uint64_t next_revision(struct chela_inst *in)
     return last;
 }
 
-static void publish(struct chela_inst *in, json_object *list, const struct chela_model *table,
-                    size_t count)
+static void publish(struct chela_inst *in, json_object *list, const struct chela_model_table *table)
 {
     size_t n = chela_json_length(list);
     struct chela_pair *items = calloc(n ? n : 1, sizeof *items);
@@ -177,7 +215,7 @@ static void publish(struct chela_inst *in, json_object *list, const struct chela
         size_t length;
         json_object *o = chela_json_at(list, i);
         const char *name = chela_json_string(o, "name", NULL);
-        fill_in(o, row_of(table, count, name ? name : ""));
+        fill_in(o, chela_model_row(table, name ? name : ""));
         items[i].name = chela_s(name);
         items[i].value.s = chela_json_text(o, &length);
         items[i].value.n = length;
@@ -186,22 +224,22 @@ static void publish(struct chela_inst *in, json_object *list, const struct chela
     free(items);
 }
 
-void chela_publish_models(struct chela_inst *in, const struct chela_model *table, size_t count)
+void chela_publish_models(struct chela_inst *in, const struct chela_model_table *table)
 {
     json_object *list = configured_models(in);
-    for (size_t i = 0, empty = chela_json_length(list) == 0; empty && i < count; i++)
-        chela_json_put_text(chela_json_push_object(list), "name", table[i].name);
-    publish(in, list, table, count);
+    for (size_t i = 0, empty = chela_json_length(list) == 0; empty && table && i < table->n; i++)
+        chela_json_put_text(chela_json_push_object(list), "name", table->v[i].name);
+    publish(in, list, table);
     json_object_put(list);
 }
 
-void chela_publish_found(struct chela_inst *in, json_object *found, const struct chela_model *table,
-                         size_t count)
+void chela_publish_found(struct chela_inst *in, json_object *found,
+                         const struct chela_model_table *table)
 {
     json_object *list = configured_models(in);
     for (size_t i = 0; i < chela_json_length(list); i++)
         fill_from(chela_json_at(list, i), found);
-    publish(in, chela_json_length(list) ? list : found, table, count);
+    publish(in, chela_json_length(list) ? list : found, table);
     json_object_put(list);
 }
 

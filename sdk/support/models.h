@@ -16,25 +16,43 @@
 #pragma GCC visibility push(hidden)
 
 /* A row of the built-in table; 0 = not known. Prices per million tokens; what a cache gives back
- * and takes in costs as much as what is read where the row says nothing else. */
+ * and takes in costs as much as what is read where the row says nothing else. Where the service
+ * asks more for a long request: from which number of tokens on, and how much; also 0 if not.
+ *
+ * The figures of all providers' tables: the catalogue models.dev, its state of 2026-07-02. */
 struct chela_model {
     const char *name;
     uint64_t context, max_output;
     bool images, thinking;
     double price_in, price_out, price_cache_read, price_cache_write;
     const char *alias; /* short name, or NULL */
+    uint64_t long_over;
+    double long_in, long_out, long_cache_read;
 };
+
+struct chela_model_table {
+    const struct chela_model *v;
+    size_t n;
+};
+#define CHELA_MODEL_TABLE(rows)                                                                    \
+    {                                                                                              \
+        rows, sizeof rows / sizeof rows[0]                                                         \
+    }
 
 /* Items of the option "models", for the provider's option table. */
 extern const struct chela_option chela_model_items[];
 
-/* The models of the option, else the table. */
-void chela_publish_models(struct chela_inst *in, const struct chela_model *table, size_t count);
+/* The models of the option, else the table; NULL where none is known. */
+void chela_publish_models(struct chela_inst *in, const struct chela_model_table *table);
+/* The row that says what a model can: of its name or alias, or of the longest name in the table
+ * that its own begins with; NULL if there is none. */
+const struct chela_model *chela_model_row(const struct chela_model_table *table, const char *name);
 /* The models of the option, else those that the service named: an array of objects with the members
- * of CHELA_MODELS, "name" at least. What they lack is filled in from the table, by name, alias, or
- * the longest name in it that they begin with. */
-void chela_publish_found(struct chela_inst *in, json_object *found, const struct chela_model *table,
-                         size_t count);
+ * of CHELA_MODELS, "name" at least. What they lack is filled in from their row; prices only if the
+ * name is the row's but for a date, an edition or a tag behind it, since "x-pro" may cost ten times
+ * as much as "x". */
+void chela_publish_found(struct chela_inst *in, json_object *found,
+                         const struct chela_model_table *table);
 
 /* "state" of the instance: whether it can be used, and what a person should know. */
 void chela_publish_state(struct chela_inst *in, bool ok, const char *text);

@@ -100,3 +100,32 @@ tests_requests_service_llamacpp_SOURCES = $(SERVICE_SOURCES) plugins/provider_ll
 	plugins/provider_llama_cpp/request.c
 tests_requests_service_llamacpp_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_llama_cpp -DSERVICE='"llama.cpp"'
 tests_requests_service_llamacpp_LDADD = $(TESTKIT_LIBS)
+
+# What a provider knows of single models.
+MODEL_SOURCES = tests/requests/model_test.c sdk/testkit/kit.c sdk/testkit/kit_host.c sdk/testkit/kit_trace.c
+plugin_tests += tests/requests/model_anthropic \
+	tests/requests/model_openai \
+	tests/requests/model_openai_responses \
+	tests/requests/model_google \
+	tests/requests/model_mistral
+tests_requests_model_anthropic_SOURCES = $(MODEL_SOURCES) plugins/provider_anthropic/provider_anthropic.c \
+	plugins/provider_anthropic/request.c
+tests_requests_model_anthropic_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_anthropic -DSERVICE='"anthropic"'
+tests_requests_model_anthropic_LDADD = $(TESTKIT_LIBS)
+tests_requests_model_openai_SOURCES = $(MODEL_SOURCES) plugins/provider_openai/provider_openai.c \
+	plugins/provider_openai/preset.c \
+	plugins/provider_openai/request.c
+tests_requests_model_openai_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_openai -DSERVICE='"openai"'
+tests_requests_model_openai_LDADD = $(TESTKIT_LIBS)
+tests_requests_model_openai_responses_SOURCES = $(MODEL_SOURCES) plugins/provider_openai_responses/provider_openai_responses.c \
+	plugins/provider_openai_responses/request.c
+tests_requests_model_openai_responses_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_openai_responses -DSERVICE='"openai-responses"'
+tests_requests_model_openai_responses_LDADD = $(TESTKIT_LIBS)
+tests_requests_model_google_SOURCES = $(MODEL_SOURCES) plugins/provider_google/provider_google.c \
+	plugins/provider_google/request.c
+tests_requests_model_google_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_google -DSERVICE='"google"'
+tests_requests_model_google_LDADD = $(TESTKIT_LIBS)
+tests_requests_model_mistral_SOURCES = $(MODEL_SOURCES) plugins/provider_mistral/provider_mistral.c \
+	plugins/provider_mistral/request.c
+tests_requests_model_mistral_CPPFLAGS = $(TESTKIT_CPPFLAGS) -DPLUGIN=provider_mistral -DSERVICE='"mistral"'
+tests_requests_model_mistral_LDADD = $(TESTKIT_LIBS)

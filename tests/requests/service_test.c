@@ -57,7 +57,7 @@ static const struct service services[] = {
     {"deepseek",
      {"preset", "deepseek", "base_url", "http://h"},
      {{NULL, NULL, NULL}},
-     {"deepseek-chat", "\"context\":131072", "\"price_cache_read\":0.028", "deepseek-reasoner"},
+     {"deepseek-v4-flash", "\"context\":1000000", "\"price_cache_read\":0.0028", "deepseek-v4-pro"},
      "http://h/embeddings",
      INPUT,
      OPENAI_VECTORS},

@@ -78,6 +78,25 @@ static void what_a_cache_gives_back_has_its_own_price(void **state)
     world_close();
 }
 
+static void a_long_request_costs_what_the_service_asks_for_long_ones(void **state)
+{
+    struct usage at = {.in = 150000, .cache_read = 50000, .out = 1000}, over = at;
+    struct model_info info;
+    (void)state;
+    world_open();
+    over.in++;
+    fake_publish(world.mock, CHELA_MODELS, "m",
+                 "{\"price_in\":2,\"price_out\":12,\"price_cache_read\":0.2,\"long_over\":200000,"
+                 "\"long_price_in\":4,\"long_price_out\":18,\"long_price_cache_read\":0.4}");
+    assert_true(models_info("mock/m", &info));
+    assert_true(same(models_cost(&info, &at), (150000 * 2 + 50000 * 0.2 + 1000 * 12) / 1e6));
+    assert_true(same(models_cost(&info, &over), (150001 * 4 + 50000 * 0.4 + 1000 * 18) / 1e6));
+    assert_true(models_info("mock/nobody-said-it", &info));
+    assert_true(same(info.price_in, 4));
+    assert_true(same(info.price_out, 18));
+    world_close();
+}
+
 static void an_unknown_price_is_the_dearest_known_one(void **state)
 {
     struct model_info info;
@@ -248,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_cache_gives_back_has_its_own_price),
+        cmocka_unit_test(a_long_request_costs_what_the_service_asks_for_long_ones),
         cmocka_unit_test(an_unknown_price_is_the_dearest_known_one),
         cmocka_unit_test(a_daily_limit_pauses_and_asks),
         cmocka_unit_test(a_yes_holds_for_all_rounds_of_the_turn),

@@ -22,7 +22,7 @@
 #include "host/loop.h"
 #include "host/settings.h"
 
-enum { IMPATIENT_MS = 1000 };
+enum { IMPATIENT_MS = 1000, THINKING_TOKENS = 2048 };
 
 struct ask {
     struct link link;
@@ -167,9 +167,15 @@ uint64_t ask_model(const struct ask_request *q, ask_fn *fn, void *owner)
     }
     struct json_object *params = chela_json_new_object();
     struct json_object *schema = NULL;
+    struct model_info info;
+    memset(&info, 0, sizeof info);
+    models_info(a->model, &info);
+    /* some can't be kept from thinking, and their thoughts count, too */
     if (q->max_tokens)
-        chela_json_put_int(params, "max_tokens", q->max_tokens);
+        chela_json_put_int(params, "max_tokens",
+                           (int64_t)q->max_tokens + (info.thinking ? THINKING_TOKENS : 0));
     chela_json_put_int(params, "temperature", 0);
+    chela_json_put_text(params, "thinking", "off");
     chela_json_put_bool(params, "stream", true);
     if (q->schema && *q->schema &&
         chela_json_parse(q->schema, strlen(q->schema), NULL, &schema, NULL) == 0)
@@ -179,9 +185,6 @@ uint64_t ask_model(const struct ask_request *q, ask_fn *fn, void *owner)
     struct json_object *part = chela_json_push_object(chela_json_put_array(message, "content"));
     chela_json_put_text(part, "type", "text");
     chela_json_put_text(part, "text", q->text);
-    struct model_info info;
-    memset(&info, 0, sizeof info);
-    models_info(a->model, &info);
     const char *body = chela_json_text(message, NULL);
     struct chela_pair pair = {chela_s("user"), chela_s(body)};
     struct model_request r = {.model = a->model,

@@ -138,6 +138,11 @@ char *models_resolve(const char *wanted)
     return NULL;
 }
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static void find_dearest(void)
 {
     if (dearest.known)
@@ -147,10 +152,10 @@ static void find_dearest(void)
         const struct listing *l = listing_of(in);
         for (size_t i = 0; i < chela_json_length(l->models); i++) {
             struct json_object *o = chela_json_at(l->models, i);
-            double price_in = chela_json_double(o, "price_in", 0);
-            double price_out = chela_json_double(o, "price_out", 0);
-            dearest.in = price_in > dearest.in ? price_in : dearest.in;
-            dearest.out = price_out > dearest.out ? price_out : dearest.out;
+            dearest.in = larger(dearest.in, chela_json_double(o, "price_in", 0));
+            dearest.in = larger(dearest.in, chela_json_double(o, "long_price_in", 0));
+            dearest.out = larger(dearest.out, chela_json_double(o, "price_out", 0));
+            dearest.out = larger(dearest.out, chela_json_double(o, "long_price_out", 0));
         }
     }
     dearest.known = true;
@@ -168,6 +173,11 @@ static void read_prices(struct json_object *o, struct model_info *ret)
     }
     ret->price_cache_read = chela_json_double(o, "price_cache_read", ret->price_in);
     ret->price_cache_write = chela_json_double(o, "price_cache_write", ret->price_in);
+    int64_t over = ret->priced ? chela_json_int(o, "long_over", 0) : 0;
+    ret->long_over = over > 0 ? (uint64_t)over : UINT64_MAX;
+    ret->long_in = chela_json_double(o, "long_price_in", ret->price_in);
+    ret->long_out = chela_json_double(o, "long_price_out", ret->price_out);
+    ret->long_cache_read = chela_json_double(o, "long_price_cache_read", ret->price_cache_read);
 }
 
 static void info_from(struct listing *l, struct json_object *o, struct model_info *ret)
@@ -196,8 +206,14 @@ bool models_free(const struct model_info *info)
 
 double models_cost(const struct model_info *info, const struct usage *u)
 {
-    return ((double)u->in * info->price_in + (double)u->cache_read * info->price_cache_read +
-            (double)u->cache_write * info->price_cache_write + (double)u->out * info->price_out) /
+    bool longer = usage_in(u) > info->long_over;
+    double in = longer ? info->long_in : info->price_in,
+           out = longer ? info->long_out : info->price_out,
+           read = longer ? info->long_cache_read : info->price_cache_read,
+           written =
+               longer ? larger(info->long_in, info->price_cache_write) : info->price_cache_write;
+    return ((double)u->in * in + (double)u->cache_read * read + (double)u->cache_write * written +
+            (double)u->out * out) /
            1e6;
 }
 

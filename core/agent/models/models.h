@@ -23,6 +23,9 @@ struct model_info {
     /* Per million tokens. Of a model on this machine 0; where nobody says it, the dearest that is
      * known of any model, and `priced` is false. */
     double price_in, price_out, price_cache_read, price_cache_write;
+    /* Of requests with more than that many tokens; UINT64_MAX where they cost the same. */
+    uint64_t long_over;
+    double long_in, long_out, long_cache_read;
     bool priced;
     bool tools, images, thinking, local;
     bool listed; /* the provider publishes it; else the values are cautious guesses */
@@ -38,6 +41,7 @@ char *models_first(void);
 void models_each(void (*each)(void *arg, const char *full, const struct model_info *info),
                  void *arg);
 bool models_free(const struct model_info *info); /* it is known to cost nothing */
+/* Of one request: a long one may cost more for each token. */
 double models_cost(const struct model_info *info, const struct usage *u);
 /* A provider that runs. */
 bool models_available(const struct instance *in);

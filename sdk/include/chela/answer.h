@@ -61,7 +61,9 @@ struct chela_rows {
 enum {
     CHELA_MODELS = 1,   /* name, JSON {"name","context","max_output","tools","images","thinking",
                            "price_in","price_out","price_cache_read","price_cache_write","local",
-                           "aliases":[]}; prices per million tokens */
+                           "aliases":[],"long_over","long_price_in","long_price_out",
+                           "long_price_cache_read"}; prices per million tokens, those of long
+                           requests from more than long_over tokens on */
     CHELA_TOOLS = 2,    /* tool.h */
     CHELA_COMMANDS = 3, /* service.h, likewise methods, routes, prompts */
     CHELA_METHODS = 4,
