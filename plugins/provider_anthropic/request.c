@@ -175,27 +175,8 @@ static void put_tools(FILE *out, struct chela_toolset *tools, const struct reque
     fprintf(out, "%s}]", style->cache ? cache_mark : "");
 }
 
-/* Thinking budgets by level; the answer needs room beside them. */
-static int64_t budget_of(const char *level)
-{
-    return !level                         ? 0
-           : strcmp(level, "low") == 0    ? 2048
-           : strcmp(level, "medium") == 0 ? 8192
-                                          : 24576;
-}
-
-static void put_tool_choice(FILE *out, const struct chela_naming *naming, const char *choice)
-{
-    if (strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0) {
-        fprintf(out, ",\"tool_choice\":{\"type\":\"%s\"}", choice);
-    } else if (strcmp(choice, "required") == 0) {
-        fputs(",\"tool_choice\":{\"type\":\"any\"}", out);
-    } else {
-        char wire[CHELA_NAME_SIZE];
-        chela_wire_name(naming, choice, strlen(choice), wire);
-        fprintf(out, ",\"tool_choice\":{\"type\":\"tool\",\"name\":\"%s\"}", wire);
-    }
-}
+static const struct chela_choice_form choices = {
+    {"{\"type\":\"", "\"}"}, {"{\"type\":\"tool\",\"name\":\"", "\"}"}, "any"};
 
 /* The API takes thinking only if the model chooses its tools itself, and if an answer whose tools
  * have just run began with thinking; one of another provider didn't. */
@@ -241,7 +222,7 @@ static void put_params(FILE *out, const struct chela_begin *b, const struct chel
 {
     bool thinks = params->thinking && may_think(b, params);
     int64_t most = params->max_tokens > 0 ? params->max_tokens : style->max_tokens,
-            budget = thinks && !style->adaptive ? budget_of(params->thinking) : 0;
+            budget = thinks && !style->adaptive ? chela_thinking_budget(params->thinking) : 0;
     if (budget && most <= budget)
         most = budget + style->max_tokens;
     fprintf(out, ",\"max_tokens\":%lld", (long long)most);
@@ -251,12 +232,10 @@ static void put_params(FILE *out, const struct chela_begin *b, const struct chel
     } else if (budget) {
         fprintf(out, ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":%lld}",
                 (long long)budget);
-    } else if (params->temperature && style->temperature) {
-        fputs(",\"temperature\":", out);
-        chela_write_json(out, params->temperature);
+    } else if (style->temperature) {
+        chela_write_temperature(out, params);
     }
-    if (params->choice)
-        put_tool_choice(out, style->naming, params->choice);
+    chela_write_choice(out, params, style->naming, &choices);
 }
 
 static void put_system(FILE *out, struct chela_str system, const struct request_style *style)

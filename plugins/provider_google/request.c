@@ -196,25 +196,18 @@ static void put_tool_choice(FILE *out, const char *choice)
     fputs("}}", out);
 }
 
-/* Tokens to think with by level; the pro models of 2.5 can't be told not to. */
-static int budget_of(const char *level, const char *model)
-{
-    return !level                         ? strstr(model, "-pro") ? 128 : 0
-           : strcmp(level, "low") == 0    ? 2048
-           : strcmp(level, "medium") == 0 ? 8192
-                                          : 24576;
-}
-
 static void put_thinking_config(FILE *out, struct chela_str model,
                                 const struct chela_params *params)
 {
     const char *level = params->thinking;
     if (!level && !params->no_thinking)
         return;
+    int least = strstr(model.s, "-pro") ? 128 : 0; /* those of 2.5 can't be told not to think */
     if (newer_than_2(model.s))
         fprintf(out, ",\"thinkingConfig\":{\"thinkingLevel\":\"%s\"", level ? level : "low");
     else
-        fprintf(out, ",\"thinkingConfig\":{\"thinkingBudget\":%d", budget_of(level, model.s));
+        fprintf(out, ",\"thinkingConfig\":{\"thinkingBudget\":%d",
+                level ? chela_thinking_budget(level) : least);
     fputs(level ? ",\"includeThoughts\":true}" : "}", out);
 }
 
@@ -224,10 +217,7 @@ static void put_generation(FILE *out, const struct chela_begin *b,
     char *text = NULL;
     size_t n = 0;
     FILE *f = chela_write_open(&text, &n);
-    if (params->temperature) {
-        fputs(",\"temperature\":", f);
-        chela_write_json(f, params->temperature);
-    }
+    chela_write_temperature(f, params);
     if (params->max_tokens > 0)
         fprintf(f, ",\"maxOutputTokens\":%lld", (long long)params->max_tokens);
     if (params->schema) {

@@ -231,10 +231,7 @@ void request_completion(FILE *out, const struct chela_toolset *offered,
 {
     if (params->max_tokens > 0)
         fprintf(out, ",\"n_predict\":%lld", (long long)params->max_tokens);
-    if (params->temperature) {
-        fputs(",\"temperature\":", out);
-        chela_write_json(out, params->temperature);
-    }
+    chela_write_temperature(out, params);
     if (forced || params->schema) {
         json_object *schema =
             forced ? reply_schema(offered, params->choice) : json_object_get(params->schema);

@@ -75,19 +75,8 @@ void request_message(FILE *out, const struct chela_message *m)
 
 /* ---- the whole ---- */
 
-static void put_tool_choice(FILE *out, const char *choice)
-{
-    if (strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0) {
-        fprintf(out, ",\"tool_choice\":\"%s\"", choice);
-    } else if (strcmp(choice, "required") == 0) {
-        fputs(",\"tool_choice\":\"any\"", out);
-    } else {
-        char wire[CHELA_NAME_SIZE];
-        chela_wire_name(&request_naming, choice, strlen(choice), wire);
-        fprintf(out, ",\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"%s\"}}",
-                wire);
-    }
-}
+static const struct chela_choice_form choices = {
+    {"\"", "\""}, {"{\"type\":\"function\",\"function\":{\"name\":\"", "\"}}"}, "any"};
 
 /* Magistral thinks by a prompt of the service's own; newer models take an effort, all or nothing;
  * the others refuse both. https://docs.mistral.ai/capabilities/reasoning/adjustable */
@@ -118,10 +107,7 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset 
     chela_chat_tools(out, tools);
     if (params->max_tokens > 0)
         fprintf(out, ",\"max_tokens\":%lld", (long long)params->max_tokens);
-    if (params->temperature) {
-        fputs(",\"temperature\":", out);
-        chela_write_json(out, params->temperature);
-    }
+    chela_write_temperature(out, params);
     put_thinking(out, b->model.s, params);
     if (params->schema) {
         fputs(",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"answer\","
@@ -130,7 +116,6 @@ void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset 
         chela_write_json(out, params->schema);
         fputs("}}", out);
     }
-    if (params->choice)
-        put_tool_choice(out, params->choice);
+    chela_write_choice(out, params, &request_naming, &choices);
     fprintf(out, ",\"stream\":%s}", params->stream ? "true" : "false");
 }

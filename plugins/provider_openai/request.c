@@ -174,18 +174,8 @@ static void put_tool(FILE *out, struct chela_offer *tool, const void *preset)
     json_object_put(plain);
 }
 
-static void put_tool_choice(FILE *out, const char *choice)
-{
-    if (strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0 ||
-        strcmp(choice, "required") == 0) {
-        fprintf(out, ",\"tool_choice\":\"%s\"", choice);
-    } else {
-        char wire[CHELA_NAME_SIZE];
-        chela_wire_name(&request_naming, choice, strlen(choice), wire);
-        fprintf(out, ",\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"%s\"}}",
-                wire);
-    }
-}
+static const struct chela_choice_form choices = {
+    {"\"", "\""}, {"{\"type\":\"function\",\"function\":{\"name\":\"", "\"}}"}, "required"};
 
 static void put_thinking(FILE *out, enum thinking_form form, const char *least,
                          const struct chela_params *params)
@@ -213,11 +203,9 @@ static void put_params(FILE *out, const struct preset *p, const char *model,
     bool by_name = (p->switches & MODELS_DIFFER) != 0;
     if (params->max_tokens > 0)
         fprintf(out, ",\"%s\":%lld", p->max_tokens, (long long)params->max_tokens);
-    if (params->temperature && !params->thinking && (p->switches & TAKES_TEMPERATURE) &&
-        (!by_name || chela_openai_takes_temperature(model))) {
-        fputs(",\"temperature\":", out);
-        chela_write_json(out, params->temperature);
-    }
+    if (!params->thinking && (p->switches & TAKES_TEMPERATURE) &&
+        (!by_name || chela_openai_takes_temperature(model)))
+        chela_write_temperature(out, params);
     put_thinking(out, p->thinking, by_name ? chela_openai_least_effort(model) : NULL, params);
     if (params->schema && (p->switches & TAKES_SCHEMA)) {
         fputs(",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"answer\","
@@ -235,8 +223,8 @@ static void put_params(FILE *out, const struct preset *p, const char *model,
     }
     if (p->switches & TAKES_STORE)
         fputs(",\"store\":false", out);
-    if (params->choice && (p->switches & TAKES_TOOLS))
-        put_tool_choice(out, params->choice);
+    if (p->switches & TAKES_TOOLS)
+        chela_write_choice(out, params, &request_naming, &choices);
 }
 
 void request_write(FILE *out, const struct preset *p, const struct chela_begin *b,

@@ -178,17 +178,8 @@ static void put_tool(FILE *out, struct chela_offer *tool, const void *arg)
     json_object_put(strict);
 }
 
-static void put_tool_choice(FILE *out, const char *choice)
-{
-    if (strcmp(choice, "auto") == 0 || strcmp(choice, "none") == 0 ||
-        strcmp(choice, "required") == 0) {
-        fprintf(out, ",\"tool_choice\":\"%s\"", choice);
-    } else {
-        char wire[CHELA_NAME_SIZE];
-        chela_wire_name(&request_naming, choice, strlen(choice), wire);
-        fprintf(out, ",\"tool_choice\":{\"type\":\"function\",\"name\":\"%s\"}", wire);
-    }
-}
+static const struct chela_choice_form choices = {
+    {"\"", "\""}, {"{\"type\":\"function\",\"name\":\"", "\"}"}, "required"};
 
 static void put_reasoning(FILE *out, const char *model, const struct chela_params *params)
 {
@@ -204,10 +195,8 @@ static void put_params(FILE *out, const char *model, const struct chela_params *
 {
     if (params->max_tokens > 0)
         fprintf(out, ",\"max_output_tokens\":%lld", (long long)params->max_tokens);
-    if (params->temperature && !params->thinking && chela_openai_takes_temperature(model)) {
-        fputs(",\"temperature\":", out);
-        chela_write_json(out, params->temperature);
-    }
+    if (!params->thinking && chela_openai_takes_temperature(model))
+        chela_write_temperature(out, params);
     put_reasoning(out, model, params);
     if (style->encrypted)
         fputs(",\"include\":[\"reasoning.encrypted_content\"]", out);
@@ -224,8 +213,7 @@ static void put_params(FILE *out, const char *model, const struct chela_params *
         chela_wire_id(&request_naming, params->session, key);
         fprintf(out, ",\"prompt_cache_key\":\"%s\"", key);
     }
-    if (params->choice)
-        put_tool_choice(out, params->choice);
+    chela_write_choice(out, params, &request_naming, &choices);
 }
 
 void request_write(FILE *out, const struct chela_begin *b, struct chela_toolset *tools,

@@ -315,6 +315,40 @@ void chela_params_close(struct chela_params *p)
     json_object_put(p->all);
 }
 
+void chela_write_temperature(FILE *out, const struct chela_params *p)
+{
+    if (!p->temperature)
+        return;
+    fputs(",\"temperature\":", out);
+    chela_write_json(out, p->temperature);
+}
+
+int chela_thinking_budget(const char *level)
+{
+    return !level                         ? 0
+           : strcmp(level, "low") == 0    ? 2048
+           : strcmp(level, "medium") == 0 ? 8192
+                                          : 24576;
+}
+
+void chela_write_choice(FILE *out, const struct chela_params *p, const struct chela_naming *naming,
+                        const struct chela_choice_form *form)
+{
+    if (!p->choice)
+        return;
+    char wire[CHELA_NAME_SIZE];
+    bool any = strcmp(p->choice, "required") == 0,
+         word = any || strcmp(p->choice, "auto") == 0 || strcmp(p->choice, "none") == 0;
+    const char *const *around = word ? form->word : form->tool;
+    if (!word)
+        chela_wire_name(naming, p->choice, strlen(p->choice), wire);
+    fprintf(out, ",\"tool_choice\":%s%s%s", around[0],
+            !word ? wire
+            : any ? form->any
+                  : p->choice,
+            around[1]);
+}
+
 bool chela_write_messages(FILE *out, const struct chela_begin *b, bool first)
 {
     return chela_write_answered(out, b, first, NULL);

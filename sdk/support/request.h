@@ -95,6 +95,20 @@ struct chela_params {
 void chela_params_open(struct chela_params *p, const struct chela_begin *b);
 void chela_params_close(struct chela_params *p);
 
+/* "temperature" behind a comma; nothing where none is wished. */
+void chela_write_temperature(FILE *out, const struct chela_params *p);
+/* Tokens to think with at a level, where a service counts them; 0 for NULL. */
+int chela_thinking_budget(const char *level);
+
+/* How a service has it said which tools may be called: what stands around a word ("auto", "none")
+ * and around a tool's name, and its word for "some tool". */
+struct chela_choice_form {
+    const char *word[2], *tool[2], *any;
+};
+/* "tool_choice" behind a comma; nothing where none is wished. */
+void chela_write_choice(FILE *out, const struct chela_params *p, const struct chela_naming *naming,
+                        const struct chela_choice_form *form);
+
 /* Rendered messages, separated by commas; false if there are none. first: no comma in front. */
 bool chela_write_messages(FILE *out, const struct chela_begin *b, bool first);
 
