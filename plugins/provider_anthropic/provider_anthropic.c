@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "request.h"
+#include "support/claude_models.h"
 #include "support/dialect.h"
 #include "support/login.h"
-#include "support/models.h"
 
 static const struct chela_option auth_values[] = {
     {"key", 0, 0, NULL, "a key of the API", NULL},
@@ -56,26 +56,6 @@ static const struct chela_option options[] = {
     {"beta", CHELA_STRING, 0, NULL, "anthropic-beta header", NULL},
     {NULL, 0, 0, NULL, NULL, NULL},
 };
-
-static const struct chela_model rows[] = {
-    {"claude-sonnet-5", 1000000, 128000, true, true, 2, 10, 0.2, 2.5, NULL, 0, 0, 0, 0},
-    {"claude-fable-5", 1000000, 128000, true, true, 10, 50, 1, 12.5, NULL, 0, 0, 0, 0},
-    {"claude-opus-4-8", 1000000, 128000, true, true, 5, 25, 0.5, 6.25, NULL, 0, 0, 0, 0},
-    {"claude-opus-4-7", 1000000, 128000, true, true, 5, 25, 0.5, 6.25, NULL, 0, 0, 0, 0},
-    {"claude-opus-4-6", 1000000, 128000, true, true, 5, 25, 0.5, 6.25, NULL, 0, 0, 0, 0},
-    {"claude-sonnet-4-6", 1000000, 64000, true, true, 3, 15, 0.3, 3.75, NULL, 0, 0, 0, 0},
-    {"claude-haiku-4-5-20251001", 200000, 64000, true, true, 1, 5, 0.1, 1.25, "claude-haiku-4-5", 0,
-     0, 0, 0},
-    {"claude-opus-4-5-20251101", 200000, 64000, true, true, 5, 25, 0.5, 6.25, "claude-opus-4-5", 0,
-     0, 0, 0},
-    {"claude-sonnet-4-5-20250929", 200000, 64000, true, true, 3, 15, 0.3, 3.75, "claude-sonnet-4-5",
-     0, 0, 0, 0},
-    {"claude-opus-4-1-20250805", 200000, 32000, true, true, 15, 75, 1.5, 18.75, "claude-opus-4-1",
-     0, 0, 0, 0},
-    {"claude-sonnet-4-20250514", 200000, 64000, true, true, 3, 15, 0.3, 3.75, "claude-sonnet-4-0",
-     0, 0, 0, 0},
-};
-static const struct chela_model_table known = CHELA_MODEL_TABLE(rows);
 
 static const struct chela_error_rule errors[] = {
     {CHELA_IN_TEXT, "prompt is too long", CHELA_E_TOO_LONG},
@@ -139,7 +119,7 @@ static void put_headers(struct chela_inst *in, struct chela_headers *h)
 
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
-    chela_publish_models(in, &known);
+    chela_publish_models(in, &chela_claude_models);
     if (login_of(in)) {
         chela_login_start(login_of(in));
     } else if (chela_option_number(in, "list_models")) {
@@ -160,7 +140,7 @@ static void asked(struct chela_inst *in, struct chela_task *task, const struct c
         for (size_t i = 0; i < chela_json_length(data); i++)
             chela_json_put_text(chela_json_push_object(found), "name",
                                 chela_json_string(chela_json_at(data, i), "id", NULL));
-        chela_publish_found(in, found, &known);
+        chela_publish_found(in, found, &chela_claude_models);
     }
     json_object_put(found);
 }
@@ -180,30 +160,15 @@ static void write_beta(struct chela_inst *in, char *out, size_t size)
     snprintf(out, size, "%s%s%s", login, *login && beta.n ? "," : "", beta.n ? beta.s : "");
 }
 
-static bool names_one(const char *model, const char *const *parts)
-{
-    for (; *parts; parts++)
-        if (strstr(model, *parts))
-            return true;
-    return false;
-}
-
-/* What the model takes: by its name, unless the options say it. The models since Opus 4.7 refuse a
- * temperature and a budget; those since 4.6 have the adaptive way. Who isn't named Claude is
- * another service's, which speaks the older form.
- * https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking */
+/* What the model takes: by its name, unless the options say it. */
 static void set_ways(struct chela_inst *in, const char *model, struct request_style *style)
 {
-    static const char *const old[] = {"claude-2", "claude-3", "-4-0", "-4-1", "-4.1",
-                                      "-4-2025",  "-4-5",     "-4.5", NULL},
-                             *const between[] = {"-4-6", "-4.6", NULL};
-    bool claude = strstr(model, "claude"), was = !claude || names_one(model, old),
-         meanwhile = names_one(model, between);
     struct chela_str thinking = chela_option_text(in, "thinking");
-    style->adaptive = chela_str_is(thinking, "model") ? !was : chela_str_is(thinking, "adaptive");
+    style->adaptive = chela_str_is(thinking, "model") ? chela_claude_adapts(model)
+                                                      : chela_str_is(thinking, "adaptive");
     style->temperature = chela_option_text(in, "temperature").n
                              ? chela_option_number(in, "temperature") != 0
-                             : was || meanwhile;
+                             : chela_claude_takes_temperature(model);
 }
 
 static void begin(struct chela_inst *in, const struct chela_begin *b)
