@@ -17,6 +17,7 @@
 #include "gateway/limits.h"
 #include "gateway/method.h"
 #include "gateway/proxy.h"
+#include "gateway/record.h"
 #include "host/loop.h"
 #include "support/json.h"
 
@@ -114,6 +115,12 @@ void connection_each(void (*fn)(void *arg, struct connection *c), void *arg)
     }
 }
 
+void connection_send(struct connection *c, struct chela_str frame)
+{
+    record_sent(c->number, frame);
+    server_socket_send(c->socket, frame);
+}
+
 void connection_event(struct connection *c, const char *name, struct chela_str payload,
                       bool numbered)
 {
@@ -123,7 +130,7 @@ void connection_event(struct connection *c, const char *name, struct chela_str p
     if (numbered)
         buf_printf(&frame, ",\"seq\":%" PRIu64, ++c->seq);
     buf_char(&frame, '}');
-    server_socket_send(c->socket, buf_view(&frame));
+    connection_send(c, buf_view(&frame));
     buf_free(&frame);
 }
 
@@ -177,6 +184,7 @@ static void take_request(struct connection *c, json_object *frame)
         refuse(c, 1008, "not a request frame");
         return;
     }
+    record_asked(c->number, name, id);
     struct rpc *rpc = xcalloc(1, sizeof *rpc);
     rpc->connection = c->number;
     rpc->id = xstrdup(id);

@@ -65,6 +65,7 @@ char *connection_person(const struct connection *c);
 uint32_t scope_from_name(const char *name); /* 0 = unknown */
 const char *scope_name(uint32_t scope);
 
+void connection_send(struct connection *c, struct chela_str frame);
 /* An event to one client. seq: numbered (broadcast) or not (targeted). */
 void connection_event(struct connection *c, const char *name, struct chela_str payload,
                       bool numbered);

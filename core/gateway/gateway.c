@@ -18,6 +18,7 @@
 #include "gateway/limits.h"
 #include "gateway/logs.h"
 #include "gateway/method.h"
+#include "gateway/record.h"
 #include "gateway/secret.h"
 #include "host/settings.h"
 #include "net/server.h"
@@ -57,7 +58,7 @@ int gateway_open(struct error *e)
     int64_t port = settings_number(settings_now(), "gateway.port");
     health_open();
     endpoints_open();
-    if (secret_open(e) < 0)
+    if (secret_open(e) < 0 || record_open(e) < 0)
         return -1;
     if (!is_loopback(address) && !secret_is_set())
         return error_set(
@@ -123,6 +124,7 @@ void gateway_close(bool restart, void (*closed)(void *arg), void *arg)
     connection_broadcast("shutdown", payload, 0, 0);
     json_object_put(payload);
     connection_close_all(1012, "service restart");
+    record_close();
     device_requests_reset();
     if (server)
         server_close(server, CLOSE_MS, closed, arg);

@@ -81,7 +81,7 @@ static void send_response(const struct rpc *rpc, bool ok, const char *member, js
         if (value)
             buf_printf(&frame, ",\"%s\":%s", member, chela_json_text(value, NULL));
         buf_char(&frame, '}');
-        server_socket_send(c->socket, buf_view(&frame));
+        connection_send(c, buf_view(&frame));
         json_object_put(id);
         buf_free(&frame);
     }

@@ -211,6 +211,9 @@ const struct chela_option settings_core_table[] = {
     N("gateway.http.max_turns", CHELA_INT, "16", "turns by HTTP at the same time"),
     N("gateway.hooks.enabled", CHELA_BOOL, "false", "/hooks/wake, /hooks/agent"),
     SECRET("gateway.hooks.token", "what hooks show; another one than the gateway's"),
+    T("gateway.record", NULL,
+      "file to which every frame that clients are sent is appended, for who writes a client; what "
+      "people said stands in it"),
     N("gateway.drain_timeout", CHELA_DURATION, "30s", "how long a stop waits for running turns"),
 
     /* the way out */

@@ -215,11 +215,14 @@ configure() {
     chmod 600 "$CHELA_CONFIG"
 }
 
-# start_gateway [ARGUMENT...]: sets $gateway_pid, $gateway_port; clients of this shell find it from now on.
+# start_gateway [ARGUMENT...]: sets $gateway_pid, $gateway_port; clients of this shell find it from now on. Where
+# $CHELA_TEST_RECORD names a folder, what it sends to clients is left there for tests/peers/frames_test.sh.
 start_gateway() {
     [ -e "$CHELA_CONFIG" ] || configure </dev/null
     unset CHELA_GATEWAY_PORT
-    start_background gateway "$build/chelad" --ready-fd 3 "$@"
+    local record=()
+    [ -z "${CHELA_TEST_RECORD-}" ] || record=(env CHELA_GATEWAY__RECORD="$CHELA_TEST_RECORD/$(basename "$0").$$")
+    start_background gateway "${record[@]}" "$build/chelad" --ready-fd 3 "$@"
     gateway_pid=${background_pid[gateway]}
     gateway_port=${ready##*port=}
     export CHELA_GATEWAY_PORT=$gateway_port

@@ -1,6 +1,7 @@
-// Validates recorded frames (relay.mjs) against OpenClaw's published schema of its gateway protocol.
+// Validates recorded frames (of relay.mjs or of the gateway's own record) against OpenClaw's published schema of its
+// gateway protocol.
 //
-//   node check_frames.mjs NODE_MODULES FILE
+//   node check_frames.mjs NODE_MODULES FILE...
 //
 // NODE_MODULES holds @openclaw/gateway-protocol and ajv. Each frame is checked as a frame; beyond that the hello, the
 // parameters and results of methods and the payloads of events, wherever the schema defines them under the method's
@@ -10,7 +11,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 
-const [modules, file] = process.argv.slice(2);
+const [modules, ...files] = process.argv.slice(2);
 const Ajv = createRequire(join(resolve(modules), 'x.js'))('ajv');
 const schema = JSON.parse(readFileSync(join(modules, '@openclaw/gateway-protocol/protocol.schema.json'), 'utf8'));
 // The published definition is closed and leaves out what OpenClaw's own gateway sends beside it in each agent event.
@@ -59,26 +60,29 @@ function checkPayload(frame) {
                                 : check(`${camel(method)}Result`, frame.payload, `result of ${method}`);
 }
 
-const connections = new Map(); // number: {asked, seq}
-for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
-    const record = JSON.parse(line);
+const connections = new Map(); // file, start of the gateway and number: {asked, seq}
+function checkRecord(file, record) {
     if (record.error) {
         wrong += 1;
         console.log(`from ${record.from}: ${record.error}`);
     }
+    const key = `${file} ${record.start} ${record.connection}`;
+    const connection = connections.get(key) ?? { asked: new Map(), seq: 0 };
+    connections.set(key, connection);
+    asked = connection.asked;
+    if (record.method !== undefined) {
+        asked.set(record.id, record.method);
+    }
     if (record.text === undefined) {
-        continue;
+        return;
     }
     const frame = JSON.parse(record.text);
-    const connection = connections.get(record.connection) ?? { asked: new Map(), seq: 0 };
-    connections.set(record.connection, connection);
-    asked = connection.asked;
     const kind = { req: 'RequestFrame', res: 'ResponseFrame', event: 'EventFrame' }[frame.type];
     frames += 1;
     if (!kind || (record.from === 'client') !== (frame.type === 'req')) {
         wrong += 1;
         console.log(`from ${record.from}: no frame of its side: ${record.text.slice(0, 200)}`);
-        continue;
+        return;
     }
     check(kind, frame, 'a frame');
     if (frame.seq !== undefined && frame.seq !== ++connection.seq) {
@@ -89,9 +93,14 @@ for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
     if (frame.type === 'res' && !asked.has(frame.id)) {
         wrong += 1;
         console.log(`an answer to nothing: ${record.text.slice(0, 200)}`);
-        continue;
+        return;
     }
     defined += checkPayload(frame) ? 1 : 0;
+}
+for (const file of files) {
+    for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
+        checkRecord(file, JSON.parse(line));
+    }
 }
 console.log([...seen].map(([name, count]) => `${name} ${count}`).sort().join(', '));
 console.log(`${frames} frames, ${defined} of them by a definition of their own, ${wrong} wrong`);

@@ -14,6 +14,9 @@ start_relay "$gateway_port"
 
 run "$node" "$here/every_method.mjs" "$relay_port" "$(<"$CHELA_STATE_DIR/gateway.token")"
 is "$status" 0 "every method that the gateway advertises is asked and answers" || diag "$out$err"
+while read -r method answer; do
+    is "$answer" ok "$method" || diag "$(grep -F "$method " <<<"$out")"
+done < <(sed -n -E 's/^([a-zA-Z.-]+) (ok|refused)\b.*/\1 \2/p' <<<"$out" | sort -u)
 like "$out" 'no.such.method is refused as INVALID_REQUEST' "and one that it hasn't is refused"
 ok test -e made.txt -- "the approved command ran"
 is "$(frames gateway 'map(select(.type == "event") | .event) | unique - ["tick", "health", "shutdown"]')" \
