@@ -59,11 +59,15 @@ static struct journal_message *rows_of(const struct importing *i, char ***ret_bo
     char **bodies = xcalloc(n + 1, sizeof *bodies);
     uint64_t now = clock_now_ms();
     for (size_t k = 0; k < n; k++) {
-        struct json_object *m = chela_json_at(i->messages, k), *content = chela_json_new_array(),
-                           *part = chela_json_push_object(content);
+        struct json_object *m = chela_json_at(i->messages, k),
+                           *content = json_object_get(chela_json_array(m, "parts"));
         int64_t at = chela_json_int(m, "at", 0);
-        chela_json_put_text(part, "type", "text");
-        chela_json_put(part, "text", json_object_get(chela_json_get(m, "text")));
+        if (!content) {
+            content = chela_json_new_array();
+            struct json_object *part = chela_json_push_object(content);
+            chela_json_put_text(part, "type", "text");
+            chela_json_put(part, "text", json_object_get(chela_json_get(m, "text")));
+        }
         bodies[k] = xstrdup(chela_json_text(content, NULL));
         json_object_put(content);
         rows[k] = (struct journal_message){.seq = k + 1,
@@ -109,21 +113,88 @@ static void entered(void *owner)
     transcript_get(i->session, loaded, i);
 }
 
-/* -1: a message isn't {role: user|assistant, text}. */
+/* ---- what may come in ---- */
+
+static const char *field(struct json_object *o, const char *key)
+{
+    const char *text = chela_json_string(o, key, NULL);
+    return text ? text : "";
+}
+
+static bool is_role(struct json_object *m, const char *role)
+{
+    return strcmp(field(m, "role"), role) == 0;
+}
+
+/* Texts and calls, each call with an id of its own; *ret_calls of them. */
+static bool are_answer_parts(struct json_object *parts, size_t *ret_calls)
+{
+    *ret_calls = 0;
+    for (size_t i = 0; i < chela_json_length(parts); i++) {
+        struct json_object *part = chela_json_at(parts, i);
+        bool call = strcmp(field(part, "type"), "toolCall") == 0;
+        for (size_t k = 0; call && k < i; k++)
+            if (strcmp(field(chela_json_at(parts, k), "id"), field(part, "id")) == 0)
+                return false;
+        if (call ? !*field(part, "id") || !*field(part, "name") ||
+                       !chela_json_object(part, "arguments")
+                 : strcmp(field(part, "type"), "text") != 0 || !*field(part, "text"))
+            return false;
+        *ret_calls += call;
+    }
+    return chela_json_length(parts) > 0;
+}
+
+/* A result, texts alone, for each call and no other. */
+static bool are_results(struct json_object *results, struct json_object *answer)
+{
+    size_t calls, n = chela_json_length(results), found = 0;
+    struct json_object *parts = chela_json_array(answer, "parts");
+    if (!are_answer_parts(parts, &calls) || calls == 0 || n != calls)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *result = chela_json_at(results, i),
+                           *content = chela_json_array(result, "content");
+        if (strcmp(field(result, "type"), "toolResult") != 0 || !*field(result, "name") || !content)
+            return false;
+        for (size_t k = 0; k < chela_json_length(content); k++)
+            if (strcmp(field(chela_json_at(content, k), "type"), "text") != 0)
+                return false;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(field(chela_json_at(results, k), "callId"), field(result, "callId")) == 0)
+                return false;
+        for (size_t k = 0; k < chela_json_length(parts); k++)
+            found += *field(result, "callId") &&
+                     strcmp(field(chela_json_at(parts, k), "id"), field(result, "callId")) == 0;
+    }
+    return found == calls;
+}
+
+/* -1: a message has not the form of chela.sessions.import, or a call is without its result. */
 static int check(struct json_object *messages, struct error *e)
 {
-    size_t n = chela_json_length(messages);
+    size_t n = chela_json_length(messages), calls;
+    bool answered = true; /* the calls of the message before */
+    struct json_object *before = NULL;
     for (size_t k = 0; k < n; k++) {
-        struct json_object *m = chela_json_at(messages, k);
-        const char *role = chela_json_string(m, "role", NULL),
-                   *text = chela_json_string(m, "text", NULL);
-        if (!text || !*text || !role ||
-            (strcmp(role, "user") != 0 && strcmp(role, "assistant") != 0))
-            return error_set(e, CHELA_E_ARGS,
-                             "messages.%zu: wants {\"role\": \"user\" or \"assistant\", \"text\": "
-                             "\"...\"}",
-                             k);
+        struct json_object *m = chela_json_at(messages, k), *parts = chela_json_array(m, "parts");
+        bool results = is_role(m, "tool"), spoken = !parts && *field(m, "text"),
+             fits = results ? !answered && are_results(parts, before)
+                    : is_role(m, "assistant")
+                        ? answered && (spoken || are_answer_parts(parts, &calls))
+                        : answered && is_role(m, "user") && spoken;
+        if (!fits)
+            return error_set(
+                e, CHELA_E_ARGS,
+                "messages.%zu: wants {\"role\": \"user\" or \"assistant\", \"text\": "
+                "\"...\"}, or \"parts\" of texts and calls of the assistant and behind "
+                "it {\"role\": \"tool\", \"parts\": [...]} with a result for each call",
+                k);
+        answered = results || !parts || calls == 0;
+        before = m;
     }
+    if (!answered)
+        return error_set(e, CHELA_E_ARGS, "messages.%zu: its calls have no results", n - 1);
     return n ? 0 : error_set(e, CHELA_E_ARGS, "there is no message in it");
 }
 

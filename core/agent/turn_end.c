@@ -159,6 +159,28 @@ static const char *stop_reason(const struct turn *t, enum turn_state s)
     return t->stop && strcmp(t->stop, "length") == 0 ? "length" : "stop";
 }
 
+static void put_model(const struct turn *t, struct json_object *o)
+{
+    const char *slash = t->model ? strchr(t->model, '/') : NULL;
+    if (slash)
+        chela_json_put_string(o, "provider", t->model, (size_t)(slash - t->model));
+    chela_json_put_text(o, "model", slash ? slash + 1 : t->model);
+}
+
+/* As the protocol has it: who failed and how, texts of 300 characters at most. */
+static struct json_object *failure_detail(const struct turn *t)
+{
+    struct json_object *o = chela_json_new_object();
+    const char *text = t->failure.text;
+    put_model(t, o);
+    chela_json_put_text(o, "providerErrorType", error_class_name(t->failure.class));
+    if (t->failure.http_status >= 100 && t->failure.http_status <= 599)
+        chela_json_put_int(o, "httpStatus", t->failure.http_status);
+    chela_json_put_string(o, "providerErrorMessagePreview", text,
+                          utf8_cut(text, strlen(text), 300));
+    return o;
+}
+
 static void tell_end(struct turn *t, enum turn_state s)
 {
     struct json_object *o = chela_json_new_object();
@@ -169,7 +191,7 @@ static void tell_end(struct turn *t, enum turn_state s)
     if (s == TURN_FAILED) {
         chela_json_put_text(o, "errorMessage", failure_text(t));
         chela_json_put_text(o, "errorKind", error_kind(t->failure.class));
-        chela_json_put_text(o, "errorDetail", t->failure.text);
+        chela_json_put(o, "errorDetail", failure_detail(t));
     } else {
         chela_json_put_text(o, "stopReason", stop_reason(t, s));
     }
@@ -230,11 +252,8 @@ static struct json_object *result_of(const struct turn *t, enum turn_state s)
     struct json_object *meta = chela_json_put_object(result, "meta");
     chela_json_put_int(meta, "durationMs", (int64_t)(now - began));
     struct json_object *agent = chela_json_put_object(meta, "agentMeta");
-    const char *slash = t->model ? strchr(t->model, '/') : NULL;
     chela_json_put_text(agent, "sessionId", t->transcript ? t->transcript->id : "");
-    if (slash)
-        chela_json_put_string(agent, "provider", t->model, (size_t)(slash - t->model));
-    chela_json_put_text(agent, "model", slash ? slash + 1 : t->model);
+    put_model(t, agent);
     chela_json_put(agent, "usage", usage_json(&t->usage, t->cost));
     chela_json_put_text(meta, "stopReason", stop_reason(t, s));
     if (t->handed && s == TURN_DONE)

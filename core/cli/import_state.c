@@ -123,7 +123,7 @@ static void carry_session(struct import *i, struct client *c, json_object *o)
         CLEANUP(freep)
         char *text =
             xprintf("%zu messages, as %s%s", count, keys[k],
-                    chela_json_int(o, "toolSteps", 0) ? "; without the tools' results" : "");
+                    chela_json_int(o, "left", 0) ? "; without what is no message of theirs" : "");
         if (done)
             import_note(i, what, "carried", text);
         else if (before)
@@ -137,7 +137,7 @@ static void carry_session(struct import *i, struct client *c, json_object *o)
     if (chela_json_int(o, "unread", 0)) {
         CLEANUP(freep)
         char *rest = xprintf("%s, %lld events", what, (long long)chela_json_int(o, "unread", 0));
-        import_note(i, rest, "left", "they are packed, or broken, and could not be read");
+        import_note(i, rest, "left", "they are broken and could not be read");
     }
 }
 

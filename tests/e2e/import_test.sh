@@ -121,7 +121,9 @@ cat >"$claw/agents/main/sessions/11111111-aaaa.jsonl" <<'END'
 {"type":"message","id":"x","parentId":"b","message":{"role":"user","content":"a question that was edited away","timestamp":1700000002000}}
 {"type":"message","id":"c","parentId":"b","message":{"role":"toolResult","toolCallId":"t","content":[{"type":"text","text":"a file"}],"timestamp":1700000003000}}
 {"type":"message","id":"d","parentId":"c","message":{"role":"user","content":[{"type":"text","text":"und Gurken? 黄瓜"}],"timestamp":1700000004000}}
-{"type":"message","id":"e","parentId":"d","message":{"role":"assistant","content":[{"type":"text","text":"In April."}],"timestamp":1700000005000}}
+{"type":"message","id":"e","parentId":"d","message":{"role":"assistant","content":[{"type":"toolCall","id":"u","name":"exec","arguments":{"command":"date"}},{"type":"toolCall","id":"v","name":"exec","arguments":{"command":"cal"}}],"timestamp":1700000005000}}
+{"type":"message","id":"f","parentId":"e","message":{"role":"toolResult","toolCallId":"v","isError":true,"content":[{"type":"text","text":"no cal here"}],"timestamp":1700000005500}}
+{"type":"message","id":"g","parentId":"f","message":{"role":"assistant","content":[{"type":"text","text":"In April."}],"timestamp":1700000006000}}
 this line is no JSON
 END
 echo '{"version":1,"allowFrom":["7","8"]}' >"$claw/credentials/telegram-allowFrom.json"
@@ -153,9 +155,11 @@ start_gateway
 run chela sessions --json
 like "$out" 'agent:main:main.*Garden|Garden.*agent:main:main' "the session is there by its name"
 run chela sessions export agent:main:main --json
-is "$(jq -r 'select(.role) | .role + ": " + ([.body[]?.text] | join(""))' <<<"$out")" \
-    $'user: when do I sow tomatoes?\nassistant: In March.\nuser: und Gurken? 黄瓜\nassistant: In April.' \
-    "with what was said, without what was edited away" || diag "$out"
+is "$(jq -r 'select(.role) | .role + ": " + ([.body[]? | .text // .arguments.command // .content[0].text] | join(", "))' <<<"$out")" \
+    $'user: when do I sow tomatoes?\nassistant: In March., \ntool: a file\nuser: und Gurken? 黄瓜\nassistant: date, cal\ntool: no cal here, (the result was not kept)\nassistant: In April.' \
+    "with what was said and what tools did, without what was edited away" || diag "$out"
+is "$(jq -c 'select(.role == "tool") | [.body[] | [.callId, .name, .isError]]' <<<"$out")" \
+    $'[["t","read",false]]\n[["v","exec",true],["u","exec",true]]' "each call has its result"
 run chela agent -m "hello again"
 is "$status" 0 "and goes on" || diag "$err"
 run chela cron list --json
@@ -173,4 +177,28 @@ run chela import openclaw "$claw" --json
 report=$out
 is "$(how 'session agent:main:main') $(how 'job report') $(how 'skill poem')" 'there there there' "a second time all of it is there"
 is "$(counted)" "$before" "and nothing changes"
+
+# The form since the middle of 2026: a database, whose longer events are packed.
+if command -v sqlite3 >/dev/null && command -v zstd >/dev/null && grep -q openclaw-agent "$build/chela-openclaw"; then
+    mkdir -p "$claw/agents/packed/agent"
+    long=$(jq -cn '{type: "message", id: "b", parentId: "a", message: {role: "assistant", timestamp: 2,
+        content: [{type: "text", text: ("long " * 300)}]}}')
+    packed=$(printf %s "$long" | zstd -c | od -An -v -tx1 | tr -d ' \n')
+    sqlite3 "$claw/agents/packed/agent/openclaw-agent.sqlite" <<END_OF_SQL
+CREATE TABLE session_nodes (session_key TEXT, current_session_id TEXT, entry_json TEXT);
+CREATE TABLE transcript_events (session_id TEXT, seq INTEGER, event_json TEXT, event_zstd BLOB, event_utf8_bytes INTEGER);
+INSERT INTO session_nodes VALUES ('agent:main:packed', '33333333-cccc', '{"label":"Packed"}');
+INSERT INTO transcript_events VALUES ('33333333-cccc', 1, '{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"tell me","timestamp":1}}', NULL, NULL),
+    ('33333333-cccc', 2, NULL, x'$packed', ${#long}), ('33333333-cccc', 3, NULL, x'28b52ffd2400', 9), ('33333333-cccc', 4, NULL, x'00', 1);
+END_OF_SQL
+    run chela import openclaw "$claw" --json
+    report=$out
+    is "$(how 'session agent:main:packed')" carried "a conversation is carried out of the database" || diag "$out$err"
+    is "$(how 'session agent:main:packed, 2 events')" left "what is broken in it is told"
+    run chela sessions export agent:main:packed --json
+    is "$(jq -r 'select(.role) | .role + " " + (.body[0].text | length | tostring)' <<<"$out")" $'user 7\nassistant 1500' \
+        "with the packed event" || diag "$out"
+else
+    skip "sqlite3, zstd or the store's plugin is not there" "a database with packed events"
+fi
 done_testing

@@ -220,9 +220,9 @@ configure() {
 start_gateway() {
     [ -e "$CHELA_CONFIG" ] || configure </dev/null
     unset CHELA_GATEWAY_PORT
-    local record=()
-    [ -z "${CHELA_TEST_RECORD-}" ] || record=(env CHELA_GATEWAY__RECORD="$CHELA_TEST_RECORD/$(basename "$0").$$")
-    start_background gateway "${record[@]}" "$build/chelad" --ready-fd 3 "$@"
+    local recording=()
+    [ -z "${CHELA_TEST_RECORD-}" ] || recording=(env CHELA_GATEWAY__RECORD="$CHELA_TEST_RECORD/$(basename "$0").$$")
+    start_background gateway "${recording[@]}" "$build/chelad" --ready-fd 3 "$@"
     gateway_pid=${background_pid[gateway]}
     gateway_port=${ready##*port=}
     export CHELA_GATEWAY_PORT=$gateway_port

@@ -497,7 +497,7 @@ export class Transcript {
         if (state === 'aborted') {
             this.tail.append(h('div', { className: 'state stopped', role: 'status' }, t('stopped')));
         } else if (state === 'error') {
-            this.tail.append(h('div', { className: 'state failed', role: 'alert' }, t('failed', { why: [errorMessage, errorDetail].filter(Boolean).join(' ') }),
+            this.tail.append(h('div', { className: 'state failed', role: 'alert' }, t('failed', { why: [errorMessage, errorDetail?.providerErrorMessagePreview].filter(Boolean).join(' ') }),
                 h('button', { type: 'button', className: 'plain', onclick: () => this.actions.retry() }, t('retry')),
                 h('button', { type: 'button', className: 'plain', onclick: () => this.actions.chooseModel() }, t('otherModel'))));
         } else {
