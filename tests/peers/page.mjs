@@ -209,6 +209,8 @@ await point('what is sent is answered, streamed and rendered', async (is, shot) 
     assert.equal(await lastAnswer(page).locator('a[href^="javascript"]').count(), 0);
     assert.equal(await lastAnswer(page).locator('a[rel="noopener noreferrer"]').count(), 1);
     assert.equal(await page.locator('.message.user.pending').count(), 0);
+    const [column, box] = await Promise.all(['.column', '.box'].map((of) => page.locator(of).first().boundingBox()));
+    assert.ok(Math.abs(column.x - box.x) < 1 && Math.abs(column.width - box.width) < 1, 'the composer stands under the text');
     await shot(page, 'markdown');
 });
 
@@ -377,6 +379,8 @@ await point('the gateway is killed in mid-stream: nothing is lost, nothing doubl
     await page.fill('#input', 'sent while it was away');
     await page.press('#input', 'Enter');
     await page.fill('#input', 'a draft that stays');
+    const [running, waiting] = await Promise.all(['.message.now', '.message.pending'].map((of) => page.locator(of).boundingBox()));
+    assert.ok(waiting.y > running.y, 'what waits stands behind what runs');
     await shot(page, 'lost');
     await startGateway();
     await page.waitForSelector('#connection[data-state="ready"]');
@@ -425,9 +429,10 @@ await point('settings are forms made from the option tables, and a change is sho
     await page.click('#open-settings');
     await page.locator('#settings [role=tab]', { hasText: 'logging' }).click();
     await page.selectOption('[id="option-logging.level"]', 'debug');
-    await page.locator('#settings .page > button', { hasText: 'Save' }).click();
+    await page.locator('#settings .page > button', { hasText: 'Show what changes' }).click();
     await page.waitForSelector('.diff');
     assert.match(await page.locator('.diff').innerText(), /logging\.level = debug/);
+    assert.equal(await page.locator('#settings .page button:visible').count(), 1, 'one button: it saves');
     await shot(page, 'settings');
     await page.locator('#settings .page div button', { hasText: 'Save' }).click();
     await page.locator('#toast', { hasText: 'Saved' }).waitFor();

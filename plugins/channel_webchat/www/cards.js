@@ -114,9 +114,9 @@ export class ApprovalCard {
             && h('button', { type: 'button', className, onclick: () => decide(decision) }, label, key && h('kbd', {}, key));
         const what = request.command ?? JSON.stringify(request.arguments ?? {}, null, 2);
         const facts = [
-            [t('folder'), request.cwd], [t('binary'), request.resolvedPath],
+            [t('folder'), what.includes(`(in ${request.cwd})`) ? null : request.cwd], [t('binary'), request.resolvedPath],
             [t('session'), isHere ? null : request.sessionKey],
-            ['', (request.commandAnalysis?.warningLines ?? []).join('\n')],
+            [t('warnings'), (request.commandAnalysis?.warningLines ?? []).join('\n')],
         ].filter(([, value]) => value);
         this.count = h('span', { className: 'count' });
         this.deny = choice('deny', t('deny'), 'D', 'plain');

@@ -47,8 +47,9 @@ export class Settings {
     section(page, section) {
         const fields = section.options.map((option) => this.field(option));
         const diff = h('div', {});
-        const save = h('button', { type: 'button', className: 'primary', onclick: () => this.show(page, section, fields, diff) }, t('save'));
-        page.replaceChildren(h('h3', {}, section.title ?? section.name), section.why ? h('p', { className: section.ok ? 'good' : 'bad' }, section.why) : '', ...fields.map((f) => f.element), save, diff);
+        const review = h('button', { type: 'button', className: 'primary', onclick: () => { review.hidden = this.show(page, section, fields, diff); } }, t('review'));
+        const form = h('div', { oninput: () => { diff.replaceChildren(); review.hidden = false; } }, fields.map((f) => f.element));
+        page.replaceChildren(h('h3', {}, section.title ?? section.name), section.why ? h('p', { className: section.ok ? 'good' : 'bad' }, section.why) : '', form, review, diff);
     }
 
     field(option) {
@@ -78,17 +79,18 @@ export class Settings {
             : option.type === 'real' ? Number(text) : option.type === 'list' ? text.split('\n').map((s) => s.trim()).filter(Boolean) : text;
     }
 
-    // What would change is shown first; the second press writes it.
+    // What would change is shown first, a second button writes it. False: nothing would.
     show(page, section, fields, diff) {
         const changed = fields.filter((f) => f.changed());
         if (changed.length === 0) {
             diff.replaceChildren(h('p', { className: 'soft' }, t('nothingChanged')));
-            return;
+            return false;
         }
         const lines = changed.map(({ option, before, value }) => (option.secret ? `${option.path} = ••••` : `- ${option.path} = ${before || '—'}\n+ ${option.path} = ${value || '—'}`)).join('\n');
         diff.replaceChildren(h('p', {}, t('changes')), h('pre', { className: 'diff', tabIndex: 0 }, lines),
             h('button', { type: 'button', className: 'primary', onclick: () => this.save(page, section, changed) }, t('save')));
         diff.lastChild.focus();
+        return true;
     }
 
     async save(page, section, changed) {

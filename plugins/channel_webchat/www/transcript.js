@@ -36,7 +36,8 @@ export class Transcript {
         this.log = $('log');
         this.log.append(this.#column);
         this.tail = h('div');
-        this.#column.append(this.tail);
+        this.queue = h('div'); // what waits behind the running turn
+        this.#column.append(this.tail, this.queue);
         this.log.addEventListener('scroll', () => this.#scrolled(), { passive: true });
         // what is read stays in view while heights that were guessed become real
         new ResizeObserver(() => this.#stick && this.#down()).observe(this.#column);
@@ -79,7 +80,7 @@ export class Transcript {
             this.#asked(record, true);
         }
         for (const pending of this.#pendingSends.values()) {
-            pending.key === key && this.tail.before(pending.element);
+            pending.key === key && this.#putPending(pending.element);
         }
         this.#empty();
         if (where) {
@@ -101,8 +102,9 @@ export class Transcript {
         this.watch.disconnect();
         this.#run?.end();
         this.#run = null;
-        this.#column.replaceChildren(this.tail);
+        this.#column.replaceChildren(this.tail, this.queue);
         this.tail.replaceChildren();
+        this.queue.replaceChildren();
         this.actions.running(null);
     }
 
@@ -503,6 +505,7 @@ export class Transcript {
         } else {
             speak(t('finished'));
         }
+        this.tail.before(...this.queue.childNodes);
         this.actions.running(null, state);
         stay ? this.toEnd() : this.#news();
     }
@@ -539,9 +542,13 @@ export class Transcript {
         element.classList.add('pending');
         element.append(h('span', { className: 'soft small', role: 'status' }, t('sending')));
         this.#pendingSends.set(id, { key, element, text });
-        this.tail.before(element);
+        this.#putPending(element);
         this.#empty();
         this.toEnd();
+    }
+
+    #putPending(element) {
+        this.#run ? this.queue.append(element) : this.tail.before(element);
     }
 
     #dropPending(id, text) {
