@@ -59,3 +59,10 @@ const char *paths_data_dir(void)
 {
     return dir("CHELA_DATA_DIR", CHELA_DATA_DIR);
 }
+
+char *paths_user_config(const char *xdg_config_home, const char *home)
+{
+    if (xdg_config_home && *xdg_config_home == '/')
+        return xstrdup(xdg_config_home);
+    return xprintf("%s/.config", home ? home : "");
+}

@@ -12,4 +12,8 @@ const char *paths_libexec_dir(void);
 const char *paths_conf_dir(void);
 const char *paths_data_dir(void);
 
+/* The folder of the user's configuration files by the two variables, NULL where not set:
+ * $XDG_CONFIG_HOME if it is absolute, else $HOME/.config. Free it. */
+char *paths_user_config(const char *xdg_config_home, const char *home);
+
 #endif

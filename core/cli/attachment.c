@@ -4,14 +4,13 @@
  */
 #include "cli/attachment.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "support/base64.h"
@@ -44,39 +43,6 @@ static const char *type_of(const char *bytes, size_t n)
                                                            : "application/octet-stream";
 }
 
-static int read_all(int fd, const char *path, struct buf *out, struct error *e)
-{
-    char bytes[65536];
-    ssize_t n;
-    do {
-        n = read(fd, bytes, sizeof bytes);
-        buf_add(out, bytes, n > 0 ? (size_t)n : 0);
-    } while (out->n <= LARGEST && (n > 0 || (n < 0 && errno == EINTR)));
-    if (n < 0) {
-        error_set(e, CHELA_E_OTHER, "%s can't be read: %s", path, strerror(errno));
-    } else if (out->n > LARGEST) {
-        error_set(e, CHELA_E_TOO_LONG, "%s is larger than %d MiB", path, LARGEST >> 20);
-    }
-    return e->class ? -1 : 0;
-}
-
-static int slurp(const char *path, struct buf *out, struct error *e)
-{
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        error_set(e, CHELA_E_NOT_FOUND, "%s can't be read: %s", path, strerror(errno));
-    } else if (!S_ISREG(st.st_mode)) {
-        error_set(e, CHELA_E_ARGS, "%s is no file that could be sent", path);
-    } else {
-        read_all(fd, path, out, e);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return e->class ? -1 : 0;
-}
-
 static void push(json_object *list, const char *name, const char *type, struct buf *bytes)
 {
     char *content = xmalloc(CHELA_BASE64_TEXT(bytes->n));
@@ -93,7 +59,7 @@ int attachment_add(json_object *list, const char *path, struct error *e)
 {
     struct buf bytes = {0};
     *e = (struct error){0};
-    if (slurp(path, &bytes, e) == 0) {
+    if (file_read(path, LARGEST, &bytes, e) == 0) {
         const char *slash = strrchr(path, '/');
         push(list, slash ? slash + 1 : path, type_of(buf_text(&bytes), bytes.n), &bytes);
     }
@@ -105,7 +71,7 @@ int attachment_add_input(json_object *list, struct buf *message, struct error *e
 {
     struct buf bytes = {0};
     *e = (struct error){0};
-    if (read_all(STDIN_FILENO, "standard input", &bytes, e) == 0) {
+    if (file_read_from(STDIN_FILENO, "standard input", LARGEST, &bytes, e) == 0) {
         const char *type = type_of(buf_text(&bytes), bytes.n);
         if (strcmp(type, "text/plain") == 0) {
             buf_puts(message, "\n\n");

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/import.h"
@@ -30,19 +31,15 @@ static void print_report(json_object *report)
 static int write_once(struct import *i, const char *file, const struct buf *text, struct error *e)
 {
     struct buf there = {0};
-    char piece[4096];
-    FILE *f = fopen(file, "re");
-    for (size_t n; f && there.n <= text->n && (n = fread(piece, 1, sizeof piece, f)) > 0;)
-        buf_add(&there, piece, n);
-    if (f)
-        fclose(f);
-    bool same = there.n == text->n && memcmp(buf_text(&there), text->p, text->n) == 0;
+    struct error why = {0};
+    bool same = file_read(file, text->n, &there, &why) == 0 && there.n == text->n &&
+                memcmp(buf_text(&there), text->p, text->n) == 0;
     buf_free(&there);
-    if (f)
+    if (why.class != CHELA_E_NOT_FOUND)
         import_note(i, file, "there",
                     same ? "nothing is new in it"
                          : "it was changed and stays as it is; --output writes another one");
-    return f ? 0 : own_config_write(file, text, false, e);
+    return why.class != CHELA_E_NOT_FOUND ? 0 : own_config_write(file, text, false, e);
 }
 
 static void tell(const struct common *common, struct import *i, const char *file)

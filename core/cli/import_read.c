@@ -7,24 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/import.h"
 #include "cli/json5.h"
 #include "support/json.h"
 
 enum { LEVELS = 10, LARGEST = 16 << 20 };
-
-static int read_file(const char *path, struct buf *out, struct error *e)
-{
-    FILE *f = fopen(path, "re");
-    char piece[65536];
-    if (!f)
-        return error_set(e, CHELA_E_NOT_FOUND, "%s: %s", path, strerror(errno));
-    for (size_t n; out->n < LARGEST && (n = fread(piece, 1, sizeof piece, f)) > 0;)
-        buf_add(out, piece, n);
-    fclose(f);
-    return out->n >= LARGEST ? error_set(e, CHELA_E_TOO_LONG, "%s is too large", path) : 0;
-}
 
 /* `from` over `to`, objects member by member. */
 static void merge(json_object *to, json_object *from)
@@ -112,7 +101,7 @@ static int read_level(const char *root, const char *path, unsigned level, json_o
     int bad = 0;
     if (level > LEVELS)
         bad = error_set(e, CHELA_E_ARGS, "%s: includes go more than %d levels deep", path, LEVELS);
-    else if (read_file(path, &text, e) < 0)
+    else if (file_read(path, LARGEST, &text, e) < 0)
         bad = -1;
     else if (json5_to_json(text.p ? text.p : "", text.n, &json, e) < 0)
         bad = error_prefix(e, "%s", path);

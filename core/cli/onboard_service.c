@@ -43,9 +43,7 @@ static FILE *open_template(void)
 
 static int write_unit(struct buf *said, struct error *e)
 {
-    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    CLEANUP(freep)
-    char *folder = base && *base == '/' ? xstrdup(base) : xprintf("%s/.config", home ? home : "");
+    CLEANUP(freep) char *folder = paths_user_config(getenv("XDG_CONFIG_HOME"), getenv("HOME"));
     CLEANUP(freep) char *path = xprintf("%s/systemd/user/chela.service", folder);
     struct buf text = {0};
     char line[1024];

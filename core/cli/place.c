@@ -1,11 +1,12 @@
-/* Place: see place.h. The order for the port: environment, what a running gateway has written into
- * the state folder, the configuration, 18789. The order for the
- * token: environment, configuration, the file that the gateway made. The configuration is looked at
- * only as far as these two go; reading it properly is the daemon's work. */
+/*
+ * Place: see place.h. The order for the port: environment, what a running gateway has written into
+ * the state folder, the configuration, 18789. The order for the token: environment, configuration,
+ * the file that the gateway made. The configuration is looked at only as far as these two go, and
+ * once; reading it properly is the daemon's work.
+ */
 #include "cli/place.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <libconfig.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "support/json.h"
@@ -51,26 +53,6 @@ static unsigned read_port(const char *text)
     return errno == 0 && end != NULL && *end == '\0' && port <= 65535 ? (unsigned)port : 0;
 }
 
-static bool read_small(const char *path, struct buf *out)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    bool good = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-    while (good && out->n < SMALL_FILE) {
-        char bytes[4096];
-        ssize_t n = read(fd, bytes, sizeof bytes);
-        if (n <= 0) {
-            good = n == 0;
-            break;
-        }
-        buf_add(out, bytes, (size_t)n);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return good;
-}
-
 /* What a running gateway says of itself. One that has ended without tidying up leaves its file
  * behind, so the process must still be there. */
 static void read_announcement(struct place *place)
@@ -78,7 +60,8 @@ static void read_announcement(struct place *place)
     struct buf text = {0};
     char *path = xprintf("%s/gateway.json", place->state_dir);
     json_object *root = NULL;
-    if (read_small(path, &text) && chela_json_parse(text.p, text.n, NULL, &root, NULL) == 0) {
+    if (file_read(path, SMALL_FILE, &text, NULL) == 0 &&
+        chela_json_parse(text.p, text.n, NULL, &root, NULL) == 0) {
         int64_t port = chela_json_int(root, "port", 0);
         int64_t pid = chela_json_int(root, "pid", 0);
         const char *address = chela_json_string(root, "address", NULL);
@@ -101,6 +84,7 @@ static void read_announcement(struct place *place)
 
 /* What is wanted of the configuration: the last file that says it counts. */
 struct configured {
+    bool known; /* it was read */
     unsigned port;
     char *token;        /* as it stands there; NULL: nowhere */
     char *token_folder; /* of the file that says it */
@@ -150,28 +134,22 @@ static void read_configured_layer(struct configured *c, const char *file)
 static void read_configuration(struct configured *c)
 {
     const char *named = environment("CHELA_CONFIG");
-    const char *xdg = environment("XDG_CONFIG_HOME");
-    const char *home = environment("HOME");
+    if (c->known) {
+        return;
+    }
+    c->known = true;
     if (named != NULL) {
         read_configured_layer(c, named);
         return;
     }
     char *system = xprintf("%s/chela.conf", paths_conf_dir());
-    char *own = xdg != NULL ? xprintf("%s/chela/chela.conf", xdg)
-                            : xprintf("%s/.config/chela/chela.conf", home == NULL ? "" : home);
+    char *folder = paths_user_config(environment("XDG_CONFIG_HOME"), environment("HOME"));
+    char *own = xprintf("%s/chela/chela.conf", folder);
     read_configured_layer(c, system);
     read_configured_layer(c, own);
     free(own);
+    free(folder);
     free(system);
-}
-
-static unsigned configured_port(void)
-{
-    struct configured c = {0};
-    read_configuration(&c);
-    free(c.token);
-    free(c.token_folder);
-    return c.port;
 }
 
 static void trim(struct buf *text)
@@ -183,38 +161,35 @@ static void trim(struct buf *text)
 
 /* gateway.auth.token of the configuration: itself, "${NAME}" or "file:PATH". NULL: none that this
  * user can read. */
-static char *configured_token(void)
+static char *configured_token(struct configured *c)
 {
-    struct configured c = {0};
     struct buf text = {0};
     char *token = NULL;
-    read_configuration(&c);
-    size_t n = c.token == NULL ? 0 : strlen(c.token);
-    if (n > 5 && strncmp(c.token, "file:", 5) == 0) {
-        const char *rest = c.token + 5, *home = environment("HOME");
+    read_configuration(c);
+    size_t n = c->token == NULL ? 0 : strlen(c->token);
+    if (n > 5 && strncmp(c->token, "file:", 5) == 0) {
+        const char *rest = c->token + 5, *home = environment("HOME");
         char *path = *rest == '/' ? xstrdup(rest)
                      : strncmp(rest, "~/", 2) == 0 && home != NULL
                          ? xprintf("%s%s", home, rest + 1)
-                         : xprintf("%s/%s", c.token_folder, rest);
-        if (read_small(path, &text)) {
+                         : xprintf("%s/%s", c->token_folder, rest);
+        if (file_read(path, SMALL_FILE, &text, NULL) == 0) {
             trim(&text);
             token = text.n > 0 ? xstrdup(text.p) : NULL;
         }
         free(path);
-    } else if (n > 3 && strncmp(c.token, "${", 2) == 0 && c.token[n - 1] == '}') {
-        char *name = xmemdup(c.token + 2, n - 3);
+    } else if (n > 3 && strncmp(c->token, "${", 2) == 0 && c->token[n - 1] == '}') {
+        char *name = xmemdup(c->token + 2, n - 3);
         token = environment(name) == NULL ? NULL : xstrdup(environment(name));
         free(name);
-    } else if (n > 0 && strncmp(c.token, "credential:", 11) != 0) {
-        token = xstrdup(c.token);
+    } else if (n > 0 && strncmp(c->token, "credential:", 11) != 0) {
+        token = xstrdup(c->token);
     }
-    free(c.token);
-    free(c.token_folder);
     buf_free(&text);
     return token;
 }
 
-static void read_token(struct place *place)
+static void read_token(struct place *place, struct configured *c)
 {
     const char *own = environment("CHELA_GATEWAY_TOKEN");
     if (own == NULL) {
@@ -224,7 +199,7 @@ static void read_token(struct place *place)
         place->token = xstrdup(own);
         return;
     }
-    place->token = configured_token(); /* which the gateway goes by, whatever lies in its folder */
+    place->token = configured_token(c); /* which the gateway goes by, whatever lies in its folder */
     if (place->token != NULL) {
         return;
     }
@@ -234,7 +209,7 @@ static void read_token(struct place *place)
     if (stat(path, &status) == 0 && (status.st_mode & 077) != 0) {
         place->token_why =
             xprintf("others can read %s; make it yours alone: chmod 600 %s", path, path);
-    } else if (read_small(path, &text)) {
+    } else if (file_read(path, SMALL_FILE, &text, NULL) == 0) {
         trim(&text);
         if (text.n > 0) {
             place->token = xstrdup(text.p);
@@ -306,8 +281,10 @@ int place_find(struct place *place, const char *where, struct error *e)
     if (place->host == NULL && place->port == 0) {
         read_announcement(place);
     }
+    struct configured c = {0};
     if (place->port == 0) {
-        place->port = configured_port();
+        read_configuration(&c);
+        place->port = c.port;
     }
     if (place->port == 0) {
         place->port = DEFAULT_PORT;
@@ -315,7 +292,9 @@ int place_find(struct place *place, const char *where, struct error *e)
     if (place->host == NULL) {
         place->host = xstrdup("127.0.0.1");
     }
-    read_token(place);
+    read_token(place, &c);
+    free(c.token);
+    free(c.token_folder);
     return 0;
 }
 
@@ -328,27 +307,8 @@ void place_free(struct place *place)
     memset(place, 0, sizeof *place);
 }
 
-/* mkdir -p */
-static bool make_folder(const char *path)
-{
-    if (mkdir(path, 0700) == 0 || errno == EEXIST) {
-        return true;
-    }
-    if (errno != ENOENT) {
-        return false;
-    }
-    char *parent = xstrdup(path);
-    char *slash = strrchr(parent, '/');
-    bool made = false;
-    if (slash != NULL && slash != parent) {
-        *slash = '\0';
-        made = make_folder(parent) && (mkdir(path, 0700) == 0 || errno == EEXIST);
-    }
-    free(parent);
-    return made;
-}
-
 char *place_file(const struct place *place, const char *name)
 {
-    return make_folder(place->state_dir) ? xprintf("%s/%s", place->state_dir, name) : NULL;
+    return file_make_folder(place->state_dir) == 0 ? xprintf("%s/%s", place->state_dir, name)
+                                                   : NULL;
 }

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "host/module_private.h"
@@ -251,14 +252,9 @@ static void explain_open(const char *path, struct error *e)
 static void explain_symbol(const char *path, const char *name, struct error *e)
 {
     static const char suffix[] = "_LTX_chela_plugin";
-    FILE *file = fopen(path, "re");
     struct buf text = {0};
-    char chunk[65536], other[128] = "";
-    size_t n;
-    while (file && text.n < (16u << 20) && (n = fread(chunk, 1, sizeof chunk, file)) > 0)
-        buf_add(&text, chunk, n);
-    if (file)
-        fclose(file);
+    char other[128] = "";
+    file_read(path, 16u << 20, &text, NULL);
     for (char *at = text.p; at && (at = memmem(at, (size_t)(text.p + text.n - at), suffix,
                                                sizeof suffix)) /* with its NUL */;
          at++) {

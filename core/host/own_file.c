@@ -4,8 +4,6 @@
  */
 #include "host/own_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <json-c/json_object.h>
 #include <json-c/linkhash.h>
 #include <libconfig.h>
@@ -13,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "support/json.h"
 
@@ -28,17 +26,10 @@ static const char heading[] =
 /* The file's bytes; an empty buffer if it isn't there. */
 static int read_all(const char *path, struct buf *out, struct error *e)
 {
-    FILE *f = fopen(path, "re");
-    char chunk[4096];
-    size_t n;
-    if (!f && errno == ENOENT)
+    struct error why = {0};
+    if (file_read(path, LARGEST, out, &why) == 0 || why.class == CHELA_E_NOT_FOUND)
         return 0;
-    if (!f)
-        return error_set(e, CHELA_E_OTHER, "%s: cannot be read: %s", path, strerror(errno));
-    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0 && out->n < LARGEST)
-        buf_add(out, chunk, n);
-    fclose(f);
-    return 0;
+    return error_set(e, why.class, "%s", why.text);
 }
 
 void own_file_hash(const char *path, char *out)
@@ -173,42 +164,9 @@ out:
 
 /* ---- the file ---- */
 
-static int make_folder(const char *path, struct error *e)
-{
-    const char *slash = strrchr(path, '/');
-    CLEANUP(freep) char *folder = xmemdup(path, slash ? (size_t)(slash - path) : 0);
-    CLEANUP(freep) char *above = xstrdup(folder);
-    char *last = strrchr(above, '/');
-    if (last && last != above) {
-        *last = '\0';
-        mkdir(above, 0700);
-    }
-    if (slash && mkdir(folder, 0700) != 0 && errno != EEXIST)
-        return error_set(e, CHELA_E_DENIED, "%s: cannot be made: %s", folder, strerror(errno));
-    return 0;
-}
-
 int own_file_write(const char *path, const struct buf *text, struct error *e)
 {
-    CLEANUP(freep) char *fresh = xprintf("%s.new", path);
-    CLEANUP(freep) char *before = xprintf("%s.before", path);
-    if (make_folder(path, e) < 0)
-        return -1;
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    bool ok = fd >= 0 && write(fd, text->p, text->n) == (ssize_t)text->n && fsync(fd) == 0;
-    if (fd >= 0)
-        ok = close(fd) == 0 && ok;
-    if (!ok) {
-        error_set(e, CHELA_E_DENIED, "%s: cannot be written: %s", fresh, strerror(errno));
-        unlink(fresh);
-        return -1;
-    }
-    unlink(before);
-    if (link(path, before) != 0 && errno != ENOENT)
-        return error_set(e, CHELA_E_DENIED, "%s: cannot be kept: %s", path, strerror(errno));
-    if (rename(fresh, path) != 0)
-        return error_set(e, CHELA_E_DENIED, "%s: cannot be written: %s", path, strerror(errno));
-    return 0;
+    return file_replace(path, buf_view(text), ".before", e);
 }
 
 void own_file_revert(const char *path)

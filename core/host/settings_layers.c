@@ -184,11 +184,10 @@ static void add_layer(struct layers *l, const char *path, enum file_kind kind)
 
 static char *user_file(char **environment)
 {
-    const char *folder = option_variable(environment, "XDG_CONFIG_HOME");
-    const char *home = option_variable(environment, "HOME");
-    if (folder && folder[0] == '/')
-        return xprintf("%s/chela/chela.conf", folder);
-    return home && home[0] == '/' ? xprintf("%s/.config/chela/chela.conf", home) : NULL;
+    CLEANUP(freep)
+    char *folder = paths_user_config(option_variable(environment, "XDG_CONFIG_HOME"),
+                                     option_variable(environment, "HOME"));
+    return *folder == '/' ? xprintf("%s/chela/chela.conf", folder) : NULL;
 }
 
 static void add_all(struct layers *l, const struct settings_sources *from)

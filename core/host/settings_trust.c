@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "host/options_private.h"
 #include "host/settings_private.h"
@@ -50,27 +51,13 @@ static char *state_folder(char **environment)
     return xprintf("%s/.local/state/chela", set && set[0] == '/' ? set : "");
 }
 
-static int make_folders(char *path)
-{
-    for (char *p = path + 1; *p; p++) {
-        if (*p != '/')
-            continue;
-        *p = '\0';
-        int made = mkdir(path, 0700);
-        *p = '/';
-        if (made < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
-            return -1;
-    }
-    return mkdir(path, 0700) < 0 && errno != EEXIST ? -1 : 0;
-}
-
 const char *settings_state_dir(void)
 {
     static char made[PATH_MAX];
     CLEANUP(freep) char *folder = state_folder(environ);
     if (strcmp(folder, made) != 0 || access(folder, F_OK) < 0) {
         /* who uses the folder finds out what is wrong with it, with the path in its error */
-        (void)make_folders(folder);
+        (void)file_make_folder(folder);
         snprintf(made, sizeof made, "%s", folder);
     }
     return made;
@@ -80,14 +67,8 @@ const char *settings_state_dir(void)
 
 static char *read_list(const char *path)
 {
-    FILE *file = fopen(path, "re");
     struct buf text = {0};
-    char chunk[4096];
-    size_t n;
-    while (file && text.n < (1 << 20) && (n = fread(chunk, 1, sizeof chunk, file)) > 0)
-        buf_add(&text, chunk, n);
-    if (file)
-        fclose(file);
+    file_read(path, 1 << 20, &text, NULL);
     if (!text.p)
         buf_puts(&text, "");
     return buf_take(&text);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "openclaw/openclaw.h"
 #include "support/json.h"
 
@@ -39,13 +40,12 @@ json_object *parse(const char *text, size_t n)
 json_object *parse_file(const char *path)
 {
     struct buf text = {0};
-    char piece[65536];
-    FILE *f = fopen(path, "re");
-    for (size_t n; f && text.n < LARGEST && (n = fread(piece, 1, sizeof piece, f)) > 0;)
-        buf_add(&text, piece, n);
-    if (f)
-        fclose(f);
-    json_object *o = text.n ? parse(text.p, text.n) : NULL;
+    struct error e = {0};
+    json_object *o = NULL;
+    if (file_read(path, LARGEST, &text, &e) == 0)
+        o = text.n ? parse(text.p, text.n) : NULL;
+    else if (e.class != CHELA_E_NOT_FOUND)
+        note(path, e.text);
     buf_free(&text);
     return o;
 }

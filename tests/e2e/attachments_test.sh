@@ -27,7 +27,7 @@ like "$(asked)" "\"filename\":\"my notes.txt\",\"file_data\":\"data:text/plain;b
 run chela agent -m hello none.txt
 like "$status:$err" "2:chela: none.txt can't be read: No such file" "a file that isn't there is named"
 run chela agent -m hello .
-like "$status:$err" "2:chela: \\. is no file that could be sent" "a folder is none"
+like "$status:$err" "2:chela: \\. is no regular file" "a folder is none"
 truncate -s 16M large
 run chela agent -m hello large
 like "$status:$err" "2:chela: large is larger than 15 MiB" "nor is what is too large"

@@ -11,3 +11,8 @@ tests_unit_isolate_test_SOURCES = tests/unit/isolate_test.c $(host_kit)
 EXTRA_tests_unit_isolate_test_DEPENDENCIES = $(host_kit_needs)
 tests_unit_sketch_test_SOURCES = tests/unit/sketch_test.c $(host_kit)
 EXTRA_tests_unit_sketch_test_DEPENDENCIES = $(host_kit_needs)
+
+# Files as a whole.
+unit_tests += tests/unit/file_test
+tests_unit_file_test_SOURCES = tests/unit/file_test.c
+tests_unit_file_test_LDADD = core/libbase.a sdk/support/libsupport.la $(JSONC_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
