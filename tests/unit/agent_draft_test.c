@@ -13,24 +13,32 @@ static struct {
     struct buf seen; /* a line for each call: "send KEY|text", "edit ID|text", "typing on" */
     uint32_t error;
     uint64_t retry_after, held; /* held: the call that isn't answered */
-    bool hold;
+    bool hold, no_previews;
 } tele;
 
 static void on_message(struct instance *in, uint64_t call, uint32_t fn, const void *args)
 {
     const struct chela_send *q = args;
-    bool edit = fn == CHELA_FN_CHANNEL_EDIT;
+    bool edit = fn == CHELA_FN_CHANNEL_EDIT,
+         preview = q->extra.n && strstr(q->extra.s, "\"preview\"");
     struct chela_str id = edit ? q->message : q->key;
     (void)in;
-    buf_printf(&tele.seen, "%s %.*s|%.*s\n", edit ? "edit" : "send", (int)id.n, id.s,
-               (int)q->text.n, q->text.s);
+    buf_printf(&tele.seen, "%s %.*s|%.*s\n",
+               edit      ? "edit"
+               : preview ? "preview"
+                         : "send",
+               (int)id.n, id.s, (int)q->text.n, q->text.s);
+    if (preview && tele.no_previews) {
+        fake_done(call, CHELA_E_UNSUPPORTED, "not here", "", 0, 0);
+        return;
+    }
     tele.held = call;
     if (tele.hold)
         return;
     if (tele.error)
         fake_done(call, tele.error, "no", "", 0, tele.retry_after);
     else
-        fake_done(call, CHELA_OK, edit ? "" : "m-7", "", 0, 0);
+        fake_done(call, CHELA_OK, edit || preview ? "" : "m-7", "", 0, 0);
 }
 
 static void on_typing(struct instance *in, uint64_t call, uint32_t fn, const void *args)
@@ -288,6 +296,76 @@ static void a_stopped_turn_shows_how_far_it_came(void **state)
     close_tele();
 }
 
+enum { PREVIEWS = CHELA_CAN_EDIT | CHELA_CAN_DRAFT | CHELA_CAN_PREVIEW };
+
+static void a_preview_passes_and_the_final_is_a_message_of_its_own(void **state)
+{
+    (void)state;
+    open_tele(PREVIEWS);
+    world_script((struct script){.text = "One", .hang = true});
+    fake_journal_log_clear();
+    say("e1", "hello");
+    fake_advance(PACE);
+    const char *first = seen();
+    assert_int_equal(strncmp(first, "preview ", 8), 0);
+    assert_non_null(strstr(first, ".draft|One\n"));
+    for (int i = 0; i < 20; i++)
+        more(" x");
+    const char *steps = seen();
+    assert_in_range(world_times(steps, "preview"), 2, 3);
+    assert_int_equal(world_times(steps, "send") + world_times(steps, "edit"), 0);
+    fake_advance(PACE * 2);
+    seen();
+    fake_advance(25000); /* nothing new: it is renewed before it passes */
+    assert_int_equal(world_times(seen(), "preview"), 1);
+    more(" end");
+    over();
+    const char *last = seen();
+    assert_int_equal(world_times(last, "send"), 1);
+    assert_int_equal(world_times(last, "edit"), 0);
+    assert_non_null(strstr(last, " end\n"));
+    assert_null(strstr(fake_journal_log(), "draft!")); /* nothing of it was stored */
+    close_tele();
+}
+
+static void a_chat_without_previews_has_drafts(void **state)
+{
+    (void)state;
+    open_tele(PREVIEWS);
+    tele.no_previews = true;
+    world_script((struct script){.text = "One", .hang = true});
+    say("e1", "hello");
+    fake_advance(PACE);
+    assert_int_equal(world_times(seen(), "preview"), 1);
+    fake_advance(PACE);
+    assert_non_null(strstr(seen(), ".draft|One\n"));
+    more(" more");
+    over();
+    const char *last = seen();
+    assert_int_equal(world_times(last, "preview"), 0);
+    assert_non_null(strstr(last, "edit m-7|One more\n"));
+    close_tele();
+}
+
+static void a_stopped_turn_leaves_what_its_preview_showed(void **state)
+{
+    (void)state;
+    open_tele(PREVIEWS);
+    world_script((struct script){.text = "Half", .hang = true});
+    say("e1", "hello");
+    fake_advance(PACE);
+    more(" way");
+    seen();
+    agent_abort(SESSION, NULL, "test", NULL, NULL);
+    fake_run();
+    const char *all = seen();
+    assert_int_equal(strncmp(all, "send ", 5), 0);
+    assert_non_null(strstr(all, "|Half way\n"));
+    fake_advance(60000);
+    assert_string_equal(seen(), "");
+    close_tele();
+}
+
 static void no_drafts_where_they_are_off_or_a_hook_reads_what_goes_out(void **state)
 {
     (void)state;
@@ -351,6 +429,9 @@ int main(void)
         cmocka_unit_test(the_final_waits_for_what_became_of_the_first_draft),
         cmocka_unit_test(a_run_that_goes_on_after_a_crash_edits_the_same_message),
         cmocka_unit_test(a_stopped_turn_shows_how_far_it_came),
+        cmocka_unit_test(a_preview_passes_and_the_final_is_a_message_of_its_own),
+        cmocka_unit_test(a_chat_without_previews_has_drafts),
+        cmocka_unit_test(a_stopped_turn_leaves_what_its_preview_showed),
         cmocka_unit_test(no_drafts_where_they_are_off_or_a_hook_reads_what_goes_out),
         cmocka_unit_test(typing_is_refreshed_and_ends_with_the_turn),
         cmocka_unit_test(nobody_types_while_a_person_is_asked),

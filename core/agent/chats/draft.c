@@ -1,5 +1,6 @@
 /*
- * Drafts (see draft.h). Its row in the outbox is on disk before the first one is sent, so that
+ * Drafts (see draft.h). A preview passes by itself and leaves nothing behind. Else the draft is a
+ * message: its row in the outbox is on disk before the first one is sent, so that
  * after a crash the run that goes on finds the message and edits it, instead of sending a second
  * one.
  */
@@ -22,7 +23,7 @@
 #include "base/mem.h"
 #include "host/loop.h"
 
-enum { PACE_MS = 1000 };
+enum { PACE_MS = 1000, PREVIEW_MS = 20000 /* the shortest-lived previews last 30 s */ };
 
 enum draft_state {
     DRAFT_NONE,    /* nothing is sent yet */
@@ -38,6 +39,8 @@ struct draft {
     struct journal_run *journal;
     enum draft_state state;
     bool editing, dirty, over, gone;
+    bool preview; /* as long as the channel takes one here */
+    bool resting; /* what is shown is the newest; the timer renews it */
     uint64_t timer;
     draft_fn *settled;
     void *owner;
@@ -76,6 +79,8 @@ struct draft *draft_open(const struct message *m, const struct run *r, struct jo
         d->message = xstrdup(known);
         d->state = DRAFT_SHOWN;
     }
+    d->preview =
+        d->state == DRAFT_NONE && (c->can & CHELA_CAN_PREVIEW) && m->chat_type == CHELA_DIRECT;
     return d;
 }
 
@@ -99,18 +104,28 @@ static void settle(struct draft *d)
         fn(d->owner, d->state == DRAFT_SHOWN ? d->message : NULL);
 }
 
-static void due(void *arg)
-{
-    struct draft *d = arg;
-    d->timer = 0;
-    if (d->dirty)
-        step(d);
-}
+static void due(void *arg);
 
 static void wait(struct draft *d, uint64_t ms)
 {
     loop_timer_stop(d->timer);
     d->timer = loop_timer(ms, due, d);
+}
+
+static void show_preview(struct draft *d);
+
+static void due(void *arg)
+{
+    struct draft *d = arg;
+    d->timer = 0;
+    if (d->dirty) {
+        step(d);
+    } else if (d->resting) {
+        show_preview(d);
+    } else if (d->preview && d->shown) {
+        d->resting = true;
+        wait(d, PREVIEW_MS);
+    }
 }
 
 /* What one message can show of the answer so far: a longer one shows its beginning until the final
@@ -146,6 +161,8 @@ static struct json_object *body_of(const struct draft *d, const char *text)
     chela_json_put_text(extra, "run", d->run);
     chela_json_put_text(extra, "session", d->session);
     chela_json_put_bool(extra, "draft", true);
+    if (d->preview)
+        chela_json_put_bool(extra, "preview", true);
     return o;
 }
 
@@ -238,6 +255,37 @@ static void edit(struct draft *d, lane_fn *fn, void *owner)
                                       .owner = owner});
 }
 
+/* A channel that has none in this chat gets a draft, from the next step on. */
+static void previewed(void *owner, const struct error *e, const char *external)
+{
+    struct draft *d = owner;
+    uint64_t ms = pace(d);
+    (void)external;
+    d->editing = false;
+    if (e)
+        log_debug("outbox", "preview %s: %s", d->key, e->text);
+    if (e && !e->retry_after_ms && e->class != CHELA_E_NETWORK && e->class != CHELA_E_TIMEOUT) {
+        d->preview = false;
+        d->dirty = true;
+        free(d->shown);
+        d->shown = NULL;
+    }
+    wait(d, e && e->retry_after_ms > ms ? e->retry_after_ms : ms);
+}
+
+static void show_preview(struct draft *d)
+{
+    d->resting = false;
+    d->editing = true;
+    lane_enqueue(&(struct lane_piece){.run = d->run,
+                                      .session = d->session,
+                                      .key = d->key,
+                                      .body = body_of(d, d->shown),
+                                      .draft = true,
+                                      .fn = previewed,
+                                      .owner = d});
+}
+
 static void step(struct draft *d)
 {
     char *text = next_text(d);
@@ -246,7 +294,9 @@ static void step(struct draft *d)
         return;
     free(d->shown);
     d->shown = text;
-    if (d->state == DRAFT_NONE) {
+    if (d->preview) {
+        show_preview(d);
+    } else if (d->state == DRAFT_NONE) {
         store(d);
     } else {
         d->editing = true;
@@ -261,8 +311,9 @@ void draft_grow(struct draft *d)
         return;
     d->dirty = true;
     bool busy = d->editing || d->state == DRAFT_STORING || d->state == DRAFT_SENDING;
-    if (!busy && !d->timer)
-        wait(d, d->state == DRAFT_NONE ? pace(d) : 0);
+    if (!busy && (!d->timer || d->resting))
+        wait(d, d->state == DRAFT_NONE && !d->resting ? pace(d) : 0);
+    d->resting = false;
 }
 
 static void stop(struct draft *d)
@@ -292,12 +343,16 @@ void draft_leave(struct draft *d)
     if (!d || d->over)
         return;
     stop(d);
-    char *text = d->state == DRAFT_SHOWN ? next_text(d) : NULL;
-    if (!text)
+    bool passes = d->preview && d->shown; /* what is seen now would pass: it becomes a message */
+    char *text = d->state == DRAFT_SHOWN || passes ? next_text(d) : NULL;
+    if (!text && !passes)
         return;
-    free(d->shown);
-    d->shown = text;
-    edit(d, NULL, NULL);
+    if (text) {
+        free(d->shown);
+        d->shown = text;
+    }
+    d->preview = false;
+    edit(d, NULL, NULL); /* a send where there is no message yet */
 }
 
 void draft_free(struct draft *d)

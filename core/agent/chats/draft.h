@@ -1,7 +1,8 @@
 /*
  * The growing answer in a chat whose channel can edit: one message that is sent once and edited as
- * the answer grows, within the channel's rate; the final edits it into place. Called by the turn
- * and its stream; the outbox's lanes send.
+ * the answer grows, within the channel's rate; the final edits it into place. Where the channel has
+ * previews that pass by themselves, those, and the final is a message of its own. Called by the
+ * turn and its stream; the outbox's lanes send.
  */
 #ifndef AGENT_DRAFT_H
 #define AGENT_DRAFT_H

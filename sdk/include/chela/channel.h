@@ -29,8 +29,12 @@ enum {
     CHELA_CAN_REACT = 8,
     CHELA_CAN_TYPING = 16,
     CHELA_CAN_BUTTONS = 32,
-    CHELA_CAN_DRAFT = 64 /* shows a growing answer: extra.draft is true in the first send and in
-                            each edit of it (at most one in edit_ms); the final is an edit, too */
+    CHELA_CAN_DRAFT = 64,   /* shows a growing answer: extra.draft is true in the first send and in
+                               each edit of it (at most one in edit_ms); the final is an edit, too */
+    CHELA_CAN_PREVIEW = 128 /* and in a direct chat as something that passes by itself: a send whose
+                               extra.preview is true, again with each step under the same key, and
+                               the final is a send of its own. done without an id; UNSUPPORTED: not
+                               in this chat, which has drafts then */
 };
 
 /*
