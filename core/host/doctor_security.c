@@ -156,6 +156,15 @@ static void check_exposure(struct audit *a)
     }
 }
 
+/* The gateway writes down what it sends. */
+static void check_record(struct audit *a)
+{
+    const char *path = value(a, "gateway.record");
+    if (*path)
+        doctor_add(&a->report, WARN, "gateway.record", "take it out once the client is written",
+                   "all that people and the assistant say is written to %s, too", path);
+}
+
 /* A secret that somebody could guess, and one that stands for two things. */
 static void check_secrets(struct audit *a)
 {
@@ -241,6 +250,7 @@ json_object *doctor_security(const struct settings *s)
         a.values = read_values(s);
         check_exposure(&a);
         check_openings(&a);
+        check_record(&a);
         check_secrets(&a);
         check_servers(&a);
         check_files(&a);

@@ -12,7 +12,7 @@ is "$status" 0 "nothing is wrong with what is made by itself" || diag "$out$err"
 like "$out" "nothing is wrong" "and it says so"
 
 cat >"$CHELA_CONFIG" <<'END_OF_CONFIG'
-gateway : { bind = "lan"; trusted_proxies = ["0.0.0.0/0"]; allowed_origins = ["http://page.example"];
+gateway : { bind = "lan"; record = "/tmp/frames"; trusted_proxies = ["0.0.0.0/0"]; allowed_origins = ["http://page.example"];
     auth : { mode = "password"; password = "short"; }; };
 agents : { main : { tools : { security = "full"; high_risk_free = true; }; }; };
 tools : { exec : { confine = false; };
@@ -24,6 +24,7 @@ run chela doctor --security --json
 is "$status" 1 "an open set-up fails" || diag "$out$err"
 level() { jq -r --arg name "$1" '.checks[]|select(.name==$name)|.level' <<<"$out" | head -n 1; }
 is "$(level gateway.bind)" warn "a bind beyond this machine"
+is "$(level gateway.record)" warn "frames that are written down"
 is "$(level gateway.devices.required)" warn "without devices"
 is "$(level gateway.trusted_proxies.0)" error "a proxy that is everybody"
 is "$(level gateway.allowed_origins.0)" warn "an origin that can be spoofed"
