@@ -27,25 +27,16 @@ enum { NONCE_MS = 120000, EDIT_MS = 1500 };
 
 /* ---- chela channels status --probe ---- */
 
-static void probed(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    uint64_t *call = owner;
-    CHELA_ARGS(chela_done, d, 0);
-    d.error = r->error;
-    d.text = chela_s(r->error == CHELA_OK ? chela_json_text(r->body, NULL) : r->text);
-    chela_peer_end(p, *call, &d);
-    free(call);
-}
-
 static void method(struct chela_inst *in, const struct chela_method *m)
 {
-    if (!chela_str_is(m->name, "channel.probe")) {
-        chela_end(in, m->h.call, CHELA_E_UNSUPPORTED, "a bot has its token: there is no login");
-        return;
-    }
-    uint64_t *call = chela_need(malloc(sizeof *call));
-    *call = m->h.call;
-    rest_call(in->self, m->h.call, "GET", "/users/@me", NULL, probed, call);
+    uint64_t *call = chela_probe_open(in, m);
+    if (call)
+        rest_call(in->self, m->h.call, "GET", "/users/@me", NULL, chela_probe_end, call);
+}
+
+static void fetch(struct chela_inst *in, const struct chela_fetch *f)
+{
+    chela_wanted_slot(in, f, rest_bring);
 }
 
 /* ---- life ---- */
@@ -53,10 +44,9 @@ static void method(struct chela_inst *in, const struct chela_method *m)
 static int32_t opened(struct chela_inst *in)
 {
     struct discord *d = chela_need(calloc(1, sizeof *d));
-    chela_peer_open(&d->peer, in, discord_read);
-    d->events = chela_json_new_array();
-    d->threads = chela_json_new_object();
-    chela_history_open(&d->history, &d->peer, inbound_ask);
+    chela_peer_open(&d->peer, in, &api);
+    gateway_start(d);
+    inbound_start(d);
     d->me = chela_need(strdup(""));
     d->application = chela_need(strdup(""));
     return CHELA_OK;
@@ -66,7 +56,7 @@ static void closed(struct chela_inst *in)
 {
     struct discord *d = in->self;
     chela_peer_close(&d->peer);
-    json_object_put(d->events);
+    chela_queue_close(&d->queue);
     json_object_put(d->threads);
     chela_history_close(&d->history);
     free(d->me);
@@ -76,29 +66,25 @@ static void closed(struct chela_inst *in)
     free(d);
 }
 
-static void recalled(struct chela_inst *in, const struct chela_rows *r)
+static void recalled(struct chela_peer *p, json_object *kept)
 {
-    struct discord *d = in->self;
-    for (uint64_t i = 0; r->columns == 2 && i + 1 < r->values.n; i += 2)
-        chela_history_recall(&d->history, r->values.v[i].s, r->values.v[i + 1].s);
-}
-
-static void all_recalled(struct chela_peer *p, void *owner, const struct chela_done *d)
-{
-    (void)d;
-    if (!p->closing)
-        gateway_open(p->in, owner);
+    struct discord *d = (struct discord *)p;
+    chela_history_recall(&d->history, kept);
+    gateway_open(p->in, d);
 }
 
 /* The gateway comes up without Discord: what is wrong is published, and tried again. */
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
     struct discord *d = in->self;
-    CHELA_ARGS(chela_key, k, in->host->local->new_call(in));
-    k.h.tag = chela_peer_tag(&d->peer, all_recalled, d);
-    k.key = chela_s(CHELA_HISTORY_PREFIX);
-    in->host->kv->list(in, &k);
+    chela_peer_recall(&d->peer, CHELA_HISTORY_PREFIX, recalled);
     chela_end(in, a->h.call, CHELA_OK, "");
+}
+
+static void socket_event(struct chela_inst *in, const struct chela_ws_event *e)
+{
+    struct discord *d = in->self;
+    chela_socket_event(&d->socket, e);
 }
 
 static void stop(struct chela_inst *in, const struct chela_arg *a)
@@ -106,7 +92,7 @@ static void stop(struct chela_inst *in, const struct chela_arg *a)
     struct discord *d = in->self;
     d->peer.stopping = true;
     in->host->local->timer_stop(in, d->history.timer);
-    gateway_close(d, a->h.call);
+    chela_socket_stop(&d->socket, a->h.call);
 }
 
 static const struct chela_channel channel = {
@@ -122,7 +108,7 @@ static const struct chela_channel channel = {
     .send = outbound_send,
     .edit = outbound_edit,
     .typing = outbound_typing,
-    .fetch = outbound_fetch,
+    .fetch = fetch,
     .edit_ms = EDIT_MS,
 };
 
@@ -137,8 +123,8 @@ static const struct chela_iface discord = {
     .close = closed,
     .start = start,
     .stop = stop,
-    .ws = gateway_event,
-    .rows = recalled,
+    .ws = socket_event,
+    .rows = chela_peer_rows,
     .done = chela_peer_done,
     .channel = &channel,
     .service = &service,

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/menu.h"
+
 #include "discord.h"
 
 /* Events that we want: guilds, their messages and reactions, direct messages and reactions. */
@@ -32,26 +34,14 @@ enum opcode {
 };
 
 enum { GREETING_MS = 30000, INTERVAL_LEAST_MS = 50, INTERVAL_MOST_MS = 600000, ANEW_MS = 1000 };
+enum { COMMANDS_MOST = 100, DESCRIPTION_MOST = 100 };
 
 static void send_op(struct discord *d, enum opcode op, json_object *data)
 {
-    struct chela_inst *in = d->peer.in;
     json_object *o = chela_json_new_object();
     chela_json_put_int(o, "op", op);
     chela_json_put(o, "d", data);
-    size_t n;
-    const char *text = chela_json_text(o, &n);
-    CHELA_ARGS(chela_ws_send, s, d->socket);
-    s.kind = CHELA_WS_TEXT;
-    s.data = chela_sn(text, n);
-    in->host->net->ws_send(in, &s);
-    json_object_put(o);
-}
-
-static void stop_timer(struct discord *d, uint64_t *timer)
-{
-    d->peer.in->host->local->timer_stop(d->peer.in, *timer);
-    *timer = 0;
+    chela_socket_send(&d->socket, o);
 }
 
 static void forget_session(struct discord *d)
@@ -60,20 +50,6 @@ static void forget_session(struct discord *d)
     free(d->resume_url);
     d->session = d->resume_url = NULL;
     d->seq = 0;
-}
-
-/* The connection is over, for us; the next one comes by itself. */
-static void drop(struct discord *d, const char *why, uint64_t least)
-{
-    uint64_t socket = d->socket;
-    d->socket = 0;
-    stop_timer(d, &d->beat);
-    if (socket)
-        chela_cancel(d->peer.in, socket);
-    if (d->peer.stopping || d->peer.closing)
-        return;
-    chela_peer_say(&d->peer, false, why);
-    chela_peer_again(&d->peer, gateway_open, d, least);
 }
 
 /* ---- the heartbeat ---- */
@@ -86,22 +62,15 @@ static void heartbeat(struct discord *d)
 static void beat_due(struct chela_inst *in, void *arg)
 {
     struct discord *d = arg;
-    d->beat = 0;
+    (void)in;
     if (!d->acked) {
-        drop(d, "Discord has not answered the heartbeat: the connection is dead", 0);
+        chela_socket_drop(&d->socket,
+                          "Discord has not answered the heartbeat: the connection is dead", 0);
         return;
     }
     d->acked = false;
     heartbeat(d);
-    d->beat = in->host->local->timer(in, d->interval, beat_due, d);
-}
-
-static void silent(struct chela_inst *in, void *arg)
-{
-    struct discord *d = arg;
-    (void)in;
-    d->beat = 0;
-    drop(d, "Discord has not greeted us in time", 0);
+    chela_socket_timer(&d->socket, d->interval, beat_due);
 }
 
 /* ---- the session ---- */
@@ -136,7 +105,7 @@ static void hello(struct discord *d, json_object *data)
     struct chela_inst *in = d->peer.in;
     int64_t ms = chela_json_int(data, "heartbeat_interval", 0);
     if (ms < INTERVAL_LEAST_MS || ms > INTERVAL_MOST_MS) {
-        drop(d, "Discord's greeting has no heartbeat interval", 0);
+        chela_socket_drop(&d->socket, "Discord's greeting has no heartbeat interval", 0);
         return;
     }
     char noise[25]; /* so that many accounts do not beat at one moment */
@@ -144,9 +113,8 @@ static void hello(struct discord *d, json_object *data)
     noise[8] = '\0';
     d->interval = (uint64_t)ms;
     d->acked = true;
-    stop_timer(d, &d->beat);
     uint64_t first = (in->host->local->ticks_ms(in) + strtoull(noise, NULL, 16)) % (uint64_t)ms;
-    d->beat = in->host->local->timer(in, first, beat_due, d);
+    chela_socket_timer(&d->socket, first, beat_due);
     if (d->session)
         resume(d);
     else
@@ -156,21 +124,13 @@ static void hello(struct discord *d, json_object *data)
 static void set(char **to, const char *text)
 {
     free(*to);
-    *to = chela_need(strdup(text ? text : ""));
+    *to = chela_need(strdup(text));
 }
 
-static void menu_set(struct chela_peer *p, void *owner, const struct chela_reply *r)
+static void set_menu(struct chela_peer *p, json_object *list)
 {
-    (void)owner;
-    if (r->error != CHELA_OK && !p->closing)
-        chela_log(p->in, CHELA_INFO, "Discord did not take the list of commands");
-}
-
-static void menu_known(struct chela_peer *p, void *owner, const struct chela_done *done)
-{
-    struct discord *d = owner;
-    json_object *list = chela_json_new_array();
-    chela_commands_list(done, list, "name", 100, 100);
+    static char what[] = "the menu of commands";
+    struct discord *d = (struct discord *)p;
     for (size_t i = 0; i < chela_json_length(list); i++) {
         json_object *o =
             chela_json_push_object(chela_json_put_array(chela_json_at(list, i), "options"));
@@ -179,23 +139,21 @@ static void menu_known(struct chela_peer *p, void *owner, const struct chela_don
         chela_json_put_text(o, "description", "what the command takes");
     }
     char *path = chela_format("/applications/%s/commands", d->application);
-    if (p->closing || chela_json_length(list) == 0)
-        json_object_put(list);
-    else
-        rest_call(d, 0, "PUT", path, list, menu_set, NULL);
+    rest_call(d, 0, "PUT", path, list, chela_api_unneeded, what);
     free(path);
 }
 
 static void ready(struct discord *d, json_object *data)
 {
-    set(&d->session, chela_json_string(data, "session_id", NULL));
-    set(&d->resume_url, chela_json_string(data, "resume_gateway_url", NULL));
-    set(&d->me, chela_json_string(chela_json_object(data, "user"), "id", NULL));
-    set(&d->application, chela_json_string(chela_json_object(data, "application"), "id", NULL));
+    static const struct chela_menu menu = {"name", COMMANDS_MOST, DESCRIPTION_MOST, set_menu};
+    set(&d->session, chela_member(data, "session_id"));
+    set(&d->resume_url, chela_member(data, "resume_gateway_url"));
+    set(&d->me, chela_member(chela_json_object(data, "user"), "id"));
+    set(&d->application, chela_member(chela_json_object(data, "application"), "id"));
     d->peer.failures = 0;
     chela_peer_say(&d->peer, true, "connected");
-    if (chela_option_number(d->peer.in, "commands") && *d->application)
-        chela_peer_commands(&d->peer, menu_known, d);
+    if (*d->application)
+        chela_menu_begin(&d->peer, &menu);
     chela_history_restart(&d->history, "direct"); /* of guilds Discord says the newest */
 }
 
@@ -216,29 +174,22 @@ static void dispatch(struct discord *d, json_object *o)
     }
 }
 
-static void received(struct discord *d, struct chela_str text)
+static void received(struct chela_socket *s, json_object *o)
 {
-    json_object *o = NULL;
-    if (chela_json_parse(text.s, (size_t)text.n, NULL, &o, NULL) != 0 ||
-        !json_object_is_type(o, json_type_object)) {
-        json_object_put(o);
-        drop(d, "Discord sent what is no JSON object", 0);
-        return;
-    }
+    struct discord *d = (struct discord *)s->p;
     switch (chela_json_int(o, "op", -1)) {
     case OP_DISPATCH: dispatch(d, o); break;
     case OP_HEARTBEAT: heartbeat(d); break;
-    case OP_RECONNECT: drop(d, "Discord wants us to connect anew", 0); break;
+    case OP_RECONNECT: chela_socket_drop(&d->socket, "Discord wants us to connect anew", 0); break;
     case OP_INVALID:
         if (!chela_json_bool(o, "d", false))
             forget_session(d);
-        drop(d, "Discord does not know our session", ANEW_MS);
+        chela_socket_drop(&d->socket, "Discord does not know our session", ANEW_MS);
         break;
     case OP_HELLO: hello(d, chela_json_object(o, "d")); break;
     case OP_ACK: d->acked = true; break;
     default: break; /* what came later */
     }
-    json_object_put(o);
 }
 
 /* ---- the connection ---- */
@@ -262,41 +213,11 @@ static const char *permanent(unsigned code)
     }
 }
 
-void gateway_event(struct chela_inst *in, const struct chela_ws_event *e)
+static const char *closed(struct chela_socket *s, unsigned code)
 {
-    struct discord *d = in->self;
-    if (e->h.call != d->socket)
-        return; /* of one that we have dropped */
-    if (e->kind == CHELA_WS_TEXT)
-        received(d, e->data);
-    else if (e->kind == CHELA_WS_CLOSE)
-        d->close_code = e->code;
-}
-
-static void disconnected(struct chela_peer *p, void *owner, const struct chela_done *done)
-{
-    struct discord *d = owner;
-    if (p->closing || done->h.call != d->socket)
-        return;
-    const char *why = permanent(d->close_code);
-    d->socket = 0;
-    stop_timer(d, &d->beat);
-    if (p->stopping) {
-        chela_end(p->in, d->stop_call, CHELA_OK, "");
-        return;
-    }
-    if (d->close_code == 4007 || d->close_code == 4009)
-        forget_session(d);
-    if (why) {
-        d->refused = true;
-        chela_peer_say(p, false, why);
-        return;
-    }
-    char *text = done->error == CHELA_OK
-                     ? chela_format("Discord closed the connection (%u)", d->close_code)
-                     : chela_format("the connection to Discord is lost: %s", done->text.s);
-    drop(d, text, 0);
-    free(text);
+    if (code == 4007 || code == 4009)
+        forget_session((struct discord *)s->p);
+    return permanent(code);
 }
 
 static void connect_to(struct discord *d, const char *address)
@@ -306,18 +227,12 @@ static void connect_to(struct discord *d, const char *address)
     if (!address ||
         (strncmp(address, "wss://", 6) != 0 && !(plain && strncmp(address, "ws://", 5) == 0))) {
         forget_session(d);
-        drop(d, "Discord named no address of its gateway that we may use", 0);
+        chela_socket_drop(&d->socket, "Discord named no address of its gateway that we may use", 0);
         return;
     }
     size_t n = strlen(address);
     char *url = chela_format("%s%s?v=10&encoding=json", address, address[n - 1] == '/' ? "" : "/");
-    CHELA_ARGS(chela_ws_connect, a, in->host->local->new_call(in));
-    a.h.tag = chela_peer_tag(&d->peer, disconnected, d);
-    a.url = chela_s(url);
-    d->socket = a.h.call;
-    d->close_code = 0;
-    d->beat = in->host->local->timer(in, GREETING_MS, silent, d);
-    in->host->net->ws_connect(in, &a);
+    chela_socket_connect(&d->socket, url, GREETING_MS);
     free(url);
 }
 
@@ -329,19 +244,16 @@ static void address_known(struct chela_peer *p, void *owner, const struct chela_
     if (p->closing || p->stopping)
         return;
     if (r->error == CHELA_OK && chela_json_int(limit, "remaining", 1) <= 0) {
-        drop(d, "Discord lets this bot begin no more sessions today",
-             wait > 0 && wait < 86400000 ? (uint64_t)wait : 0);
+        chela_socket_drop(&d->socket, "Discord lets this bot begin no more sessions today",
+                          wait > 0 && wait < 86400000 ? (uint64_t)wait : 0);
         return;
     }
     if (r->error == CHELA_OK) {
         connect_to(d, chela_json_string(r->body, "url", NULL));
         return;
     }
-    char *text = r->status == 401 ? chela_format("Discord does not take the token (%s): get a new "
-                                                 "one in the developer portal",
-                                                 r->text)
-                                  : chela_format("Discord can't be reached: %s", r->text);
-    drop(d, text, r->retry_after_ms);
+    char *text = chela_api_why(p, r);
+    chela_socket_drop(&d->socket, text, r->retry_after_ms);
     free(text);
 }
 
@@ -350,7 +262,7 @@ void gateway_open(struct chela_inst *in, void *arg)
     struct discord *d = arg;
     (void)in;
     d->peer.timer = 0;
-    if (d->peer.closing || d->peer.stopping || d->refused || d->socket)
+    if (!chela_socket_idle(&d->socket))
         return;
     if (d->session && d->resume_url && *d->resume_url)
         connect_to(d, d->resume_url);
@@ -358,18 +270,8 @@ void gateway_open(struct chela_inst *in, void *arg)
         rest_call(d, 0, "GET", "/gateway/bot", NULL, address_known, d);
 }
 
-void gateway_close(struct discord *d, uint64_t call)
+void gateway_start(struct discord *d)
 {
-    struct chela_inst *in = d->peer.in;
-    in->host->local->timer_stop(in, d->peer.timer);
-    stop_timer(d, &d->beat);
-    d->stop_call = call;
-    if (!d->socket) {
-        chela_end(in, call, CHELA_OK, "");
-        return;
-    }
-    CHELA_ARGS(chela_ws_send, s, d->socket);
-    s.kind = CHELA_WS_CLOSE;
-    s.code = 1000;
-    in->host->net->ws_send(in, &s);
+    static const struct chela_socket_way way = {gateway_open, received, closed};
+    chela_socket_open(&d->socket, &d->peer, &way);
 }

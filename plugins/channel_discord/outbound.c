@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/menu.h"
+
 #include "discord.h"
 
 #define USER "user:" /* in front of a person's id, where a chat's would stand */
@@ -19,69 +21,30 @@ static char *path_of(const struct chela_outgoing *o, const char *rest)
     return chela_format("/channels/%s/messages%s", *o->thread ? o->thread : o->chat, rest);
 }
 
-static json_object *buttons_of(struct chela_pairs buttons)
+static json_object *begin_row(json_object *rows)
 {
-    json_object *rows = chela_json_new_array(), *row = NULL;
-    for (uint64_t i = 0; i < buttons.n; i++) {
-        const struct chela_pair *b = &buttons.v[i];
-        if (!b->value.n || b->value.n > CUSTOM_ID || !b->name.n)
-            continue; /* Discord takes no more; the text says how to answer */
-        if (!row || chela_json_length(row) == ROW) {
-            if (chela_json_length(rows) == ROWS)
-                break;
-            json_object *o = chela_json_push_object(rows);
-            chela_json_put_int(o, "type", 1); /* a row */
-            row = chela_json_put_array(o, "components");
-        }
-        json_object *o = chela_json_push_object(row);
-        chela_json_put_int(o, "type", 2); /* a button */
-        chela_json_put_int(o, "style", 2);
-        chela_json_put_string(o, "label", b->name.s,
-                              chela_utf16_bytes(b->name.s, (size_t)b->name.n, LABEL));
-        chela_json_put_string(o, "custom_id", b->value.s, (size_t)b->value.n);
-    }
-    if (chela_json_length(rows))
-        return rows;
-    json_object_put(rows);
-    return NULL;
+    json_object *o = chela_json_push_object(rows);
+    chela_json_put_int(o, "type", 1); /* a row */
+    return chela_json_put_array(o, "components");
 }
 
-/* ---- what comes back ---- */
-
-static void fail(struct chela_outgoing *o, const struct chela_reply *r)
+static void put_button(json_object *o, const struct chela_pair *b)
 {
-    struct chela_reply own = *r;
-    if (r->status == 403) /* it is the chat that we may not write to, not the bot that is unknown */
-        own.error = CHELA_E_DENIED;
-    chela_outgoing_fail(o, &own);
+    chela_json_put_int(o, "type", 2); /* a button */
+    chela_json_put_int(o, "style", 2);
+    chela_json_put_string(o, "label", b->name.s,
+                          chela_utf16_bytes(b->name.s, (size_t)b->name.n, LABEL));
+    chela_json_put_string(o, "custom_id", b->value.s, (size_t)b->value.n);
 }
 
 static void sent(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
-    struct chela_outgoing *o = owner;
     const char *id = chela_json_string(r->body, "id", NULL);
     (void)p;
-    if (r->error != CHELA_OK || !id) {
-        fail(o, r);
-        return;
-    }
-    if (!o->id)
-        o->id = chela_need(strdup(id));
-    chela_outgoing_sent_files(o);
-    *o->text = '\0';
-    o->step(o);
-}
-
-static void edited(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    struct chela_outgoing *o = owner;
-    (void)p;
-    if (r->error != CHELA_OK) {
-        fail(o, r);
-        return;
-    }
-    o->id = chela_need(strdup(o->message));
-    chela_outgoing_end(o, CHELA_OK, 0, 0, "");
+    if (r->error != CHELA_OK || !id)
+        chela_outgoing_fail(owner, r);
+    else
+        chela_outgoing_went(owner, id);
 }
 
 /* ---- requests ---- */
@@ -118,22 +81,19 @@ static void send_form(struct chela_outgoing *o, const char *path, json_object *b
 {
     struct chela_form f;
     json_object *list = chela_json_put_array(body, "attachments");
-    char field[32], id[16];
     for (size_t i = o->at; i < o->loaded; i++) {
+        char id[24];
         json_object *file = chela_json_push_object(list);
-        snprintf(id, sizeof id, "%u", (unsigned)(i - o->at));
+        snprintf(id, sizeof id, "%zu", i - o->at);
         chela_json_put_text(file, "id", id);
         chela_json_put_text(file, "filename", o->files[i].name);
     }
     chela_form_open(&f);
     chela_form_field(&f, "payload_json", "application/json", chela_json_text(body, NULL));
-    for (size_t i = o->at; i < o->loaded; i++) {
-        snprintf(field, sizeof field, "files[%u]", (unsigned)(i - o->at));
-        chela_form_file(&f, field, &o->files[i]);
-    }
+    chela_outgoing_files(o, &f, "files[", "]");
     chela_form_end(&f);
-    rest_post((struct discord *)o->p, o->call, path, f.type, chela_sn(f.bytes, f.n), sent, o);
-    free(f.bytes);
+    struct chela_api_call c = {.parent = o->call, .method = "POST", .path = path, .form = &f};
+    rest_send((struct discord *)o->p, c, sent, o);
     json_object_put(body);
 }
 
@@ -143,7 +103,7 @@ static void chat_opened(struct chela_peer *p, void *owner, const struct chela_re
     const char *id = chela_json_string(r->body, "id", NULL);
     (void)p;
     if (r->error != CHELA_OK || !id) {
-        fail(o, r);
+        chela_outgoing_fail(o, r);
         return;
     }
     free(o->chat);
@@ -184,28 +144,26 @@ static void step(struct chela_outgoing *o)
     free(path);
 }
 
+static struct chela_outgoing *open(struct chela_inst *in, const struct chela_send *s)
+{
+    static const struct chela_keyboard keyboard = {CUSTOM_ID, ROW, ROWS, begin_row, put_button};
+    struct chela_outgoing *o = chela_outgoing_open(in, s, sizeof *o, step);
+    o->keyboard = chela_keyboard_rows(s->buttons, &keyboard);
+    return o;
+}
+
 void outbound_send(struct chela_inst *in, const struct chela_send *s)
 {
-    struct chela_outgoing *o = chela_outgoing_open(in, s, sizeof *o, step);
-    o->keyboard = buttons_of(s->buttons);
-    step(o);
+    step(open(in, s));
 }
 
 void outbound_edit(struct chela_inst *in, const struct chela_send *s)
 {
-    struct chela_outgoing *o = chela_outgoing_open(in, s, sizeof *o, step);
-    o->keyboard = buttons_of(s->buttons);
+    struct chela_outgoing *o = open(in, s);
     char *rest = chela_format("/%s", o->message), *path = path_of(o, rest);
-    rest_call(in->self, o->call, "PATCH", path, body_of(o), edited, o);
+    rest_call(in->self, o->call, "PATCH", path, body_of(o), chela_outgoing_changed, o);
     free(path);
     free(rest);
-}
-
-static void typed(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    (void)p;
-    (void)owner;
-    (void)r; /* it is only an indicator */
 }
 
 /* It ends by itself after 10 s, or with the message. */
@@ -215,53 +173,6 @@ void outbound_typing(struct chela_inst *in, const struct chela_send *s)
         return;
     struct chela_str channel = s->thread.n ? s->thread : s->chat;
     char *path = chela_format("/channels/%.*s/typing", (int)channel.n, channel.s);
-    rest_call(in->self, 0, "POST", path, NULL, typed, NULL);
+    rest_call(in->self, 0, "POST", path, NULL, chela_api_unneeded, NULL);
     free(path);
-}
-
-/* ---- attachments by reference: "channel/message/attachment", whose address is asked for anew ----
- */
-
-struct wanted {
-    uint64_t call;
-    char *attachment;
-};
-
-static void message_known(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    struct wanted *w = owner;
-    json_object *list = chela_json_array(r->body, "attachments");
-    uint64_t *call = chela_need(malloc(sizeof *call));
-    bool begun = false;
-    *call = w->call;
-    for (size_t i = 0; !begun && i < chela_json_length(list); i++) {
-        json_object *o = chela_json_at(list, i);
-        const char *id = chela_json_string(o, "id", NULL);
-        if (id && strcmp(id, w->attachment) == 0)
-            begun = rest_file((struct discord *)p, w->call, chela_json_string(o, "url", NULL),
-                              chela_fetch_end, call);
-    }
-    if (!begun)
-        chela_fetch_fail(p, call, r);
-    free(w->attachment);
-    free(w);
-}
-
-void outbound_fetch(struct chela_inst *in, const struct chela_fetch *f)
-{
-    char *text = chela_copy(f->reference), *message = strchr(text, '/'),
-         *attachment = message ? strchr(message + 1, '/') : NULL;
-    if (!attachment || strspn(text, "0123456789/") != strlen(text)) {
-        chela_end(in, f->h.call, CHELA_E_ARGS, "this is no reference of Discord's");
-        free(text);
-        return;
-    }
-    struct wanted *w = chela_need(malloc(sizeof *w));
-    *w = (struct wanted){f->h.call, chela_need(strdup(attachment + 1))};
-    *message++ = '\0';
-    *attachment = '\0';
-    char *path = chela_format("/channels/%s/messages/%s", text, message);
-    rest_call(in->self, f->h.call, "GET", path, NULL, message_known, w);
-    free(path);
-    free(text);
 }

@@ -1,7 +1,7 @@
 /*
  * Calls of Discord's HTTP API, and its limits: a route that has nothing left, or all of them, are
- * not asked again before the time that Discord named; such a call ends at once and says how long to
- * wait. Called by the other parts; tries nothing again.
+ * not asked again before the time that Discord named. Called by the other parts; tries nothing
+ * again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,17 +9,34 @@
 
 #include "discord.h"
 
-enum { REQUESTS_A_SECOND = 45, SEGMENTS = 3, WAIT_MOST_MS = 3600000 };
+enum { REQUESTS_A_SECOND = 45, SEGMENTS = 3, WAIT_MOST_MS = 3600000, WAIT_MS = 1000 };
 
-void discord_read(struct chela_reply *r)
+/* Seconds in ms, rounded up; 0: none that we would wait for. */
+static uint64_t wait_of(double seconds)
 {
-    const char *message = chela_json_string(r->body, "message", NULL);
-    double wait = chela_json_double(r->body, "retry_after", 0) * 1000;
-    if (r->status == 429 && wait > 0 && wait < WAIT_MOST_MS)
-        r->retry_after_ms = (uint64_t)wait + 1;
-    if (r->error != CHELA_OK)
-        r->text = message ? message : "Discord refused without saying why";
+    return seconds > 0 && seconds * 1000 < WAIT_MOST_MS ? (uint64_t)(seconds * 1000) + 1 : 0;
 }
+
+static void read_answer(struct chela_reply *r)
+{
+    uint64_t wait = wait_of(chela_json_double(r->body, "retry_after", 0));
+    if (r->status == 429 && wait)
+        r->retry_after_ms = wait;
+    if (r->error != CHELA_OK)
+        r->text = chela_member(r->body, "message");
+    if (r->status == 429) {
+        r->pause_ms = r->retry_after_ms ? r->retry_after_ms : WAIT_MS;
+        r->pause_all = chela_json_bool(r->body, "global", false);
+    } else if (chela_str_is(chela_header(r->done->headers, "x-ratelimit-remaining"), "0")) {
+        struct chela_str after = chela_header(r->done->headers, "x-ratelimit-reset-after");
+        r->pause_ms = after.s ? wait_of(strtod(after.s, NULL)) : 0;
+    }
+}
+
+const struct chela_api api = {.service = "Discord",
+                              .login = "get a new one in the developer portal",
+                              .read = read_answer,
+                              .pace = REQUESTS_A_SECOND};
 
 /* A limit counts for a method and the first parts of a path, the ids in them included. */
 static void route_of(const char *method, const char *path, char out[128])
@@ -30,125 +47,68 @@ static void route_of(const char *method, const char *path, char out[128])
     snprintf(out, 128, "%s %.*s", method, (int)n, path);
 }
 
-struct asked {
-    struct discord *d;
-    char route[128];
-    chela_reply_fn *fn;
-    void *owner;
-};
-
-static uint64_t seconds(const struct chela_done *d, const char *name)
+uint64_t rest_send(struct discord *d, struct chela_api_call c, chela_reply_fn *fn, void *owner)
 {
-    for (uint64_t i = 0; i < d->headers.n; i++) {
-        if (chela_str_is(d->headers.v[i].name, name)) {
-            double s = strtod(d->headers.v[i].value.s, NULL);
-            return s > 0 && s * 1000 < WAIT_MOST_MS ? (uint64_t)(s * 1000) + 1 : 0;
-        }
-    }
-    return 0;
-}
-
-static bool used_up(const struct chela_done *d)
-{
-    for (uint64_t i = 0; i < d->headers.n; i++) {
-        if (chela_str_is(d->headers.v[i].name, "x-ratelimit-remaining"))
-            return chela_str_is(d->headers.v[i].value, "0");
-    }
-    return false;
-}
-
-static void answered(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    struct asked *q = owner;
-    bool global = chela_json_bool(r->body, "global", false);
-    if (r->status == 429)
-        chela_peer_block(p, global ? "" : q->route, r->retry_after_ms ? r->retry_after_ms : 1000);
-    else if (r->done && used_up(r->done))
-        chela_peer_block(p, q->route, seconds(r->done, "x-ratelimit-reset-after"));
-    q->fn(p, q->owner, r);
-    free(q);
-}
-
-/* How long this call has to wait: by Discord's word, or since this second has seen enough. */
-static uint64_t held(struct discord *d, const char *route)
-{
-    uint64_t wait = chela_peer_blocked(&d->peer, route),
-             now = d->peer.in->host->local->ticks_ms(d->peer.in);
-    if (wait)
-        return wait;
-    if (d->second != now / 1000) {
-        d->second = now / 1000;
-        d->requests = 0;
-    }
-    return d->requests++ < REQUESTS_A_SECOND ? 0 : 1000 - now % 1000;
-}
-
-static uint64_t request(struct discord *d, uint64_t parent, const char *method, const char *path,
-                        const char *type, struct chela_str body, chela_reply_fn *fn, void *owner)
-{
-    struct asked *q = chela_need(malloc(sizeof *q));
-    *q = (struct asked){.d = d, .fn = fn, .owner = owner};
-    route_of(method, path, q->route);
-    uint64_t wait = d->peer.closing ? 0 : held(d, q->route);
-    if (wait) {
-        struct chela_reply r = {.error = CHELA_E_RATE,
-                                .flags = CHELA_RETRY,
-                                .retry_after_ms = wait,
-                                .text = "Discord takes no more of these at the moment"};
-        free(q);
-        fn(&d->peer, owner, &r);
-        return 0;
-    }
-    char *url = chela_format("%s%s", chela_option_text(d->peer.in, "base_url").s, path),
-         *key = chela_format("Bot %s", chela_option_text(d->peer.in, "token").s);
+    char route[128], *key = chela_format("Bot %s", chela_option_text(d->peer.in, "token").s);
     struct chela_pair headers[] = {
         {CHELA_LIT("Authorization"), chela_s(key)},
         {CHELA_LIT("User-Agent"), CHELA_LIT("DiscordBot (chela, 0.9.0)")},
-        {CHELA_LIT("Content-Type"), chela_s(type)},
     };
-    CHELA_ARGS(chela_http, a, 0);
-    a.h.flags = CHELA_NO_REDIRECT;
-    a.parent = parent;
-    a.method = chela_s(method);
-    a.url = chela_s(url);
-    a.body = body;
-    a.headers = (struct chela_pairs){headers, body.n ? 3 : 2};
-    uint64_t call = chela_peer_call(&d->peer, &a, answered, q);
+    route_of(c.method, c.path, route);
+    c.route = route;
+    c.headers = (struct chela_pairs){headers, 2};
+    uint64_t call = chela_api_call(&d->peer, &c, fn, owner);
     explicit_bzero(key, strlen(key));
     free(key);
-    free(url);
     return call;
 }
 
 uint64_t rest_call(struct discord *d, uint64_t parent, const char *method, const char *path,
                    json_object *body, chela_reply_fn *fn, void *owner)
 {
-    size_t n = 0;
-    const char *text = body ? chela_json_text(body, &n) : "";
-    uint64_t call =
-        request(d, parent, method, path, "application/json", chela_sn(text, n), fn, owner);
-    json_object_put(body);
-    return call;
+    struct chela_api_call c = {.parent = parent, .method = method, .path = path, .body = body};
+    return rest_send(d, c, fn, owner);
 }
 
-uint64_t rest_post(struct discord *d, uint64_t parent, const char *path, const char *type,
-                   struct chela_str body, chela_reply_fn *fn, void *owner)
+/* ---- attachments ---- */
+
+static bool of_the_service(struct chela_peer *p, const char *url)
 {
-    return request(d, parent, "POST", path, type, body, fn, owner);
+    struct chela_str base = chela_option_text(p->in, "cdn_url");
+    return strncmp(url, base.s, (size_t)base.n) == 0 && url[base.n] == '/';
 }
 
-bool rest_file(struct discord *d, uint64_t parent, const char *url, chela_ended_fn *fn, void *owner)
+static void message_known(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
-    struct chela_str base = chela_option_text(d->peer.in, "cdn_url");
-    if (!url || strncmp(url, base.s, (size_t)base.n) != 0 || url[base.n] != '/')
-        return false;
-    CHELA_ARGS(chela_http, a, 0);
-    a.h.flags = CHELA_NO_REDIRECT;
-    a.parent = parent;
-    a.decode = CHELA_FILE;
-    a.limit = (uint64_t)chela_option_number(d->peer.in, "media_limit");
-    a.method = chela_s("GET");
-    a.url = chela_s(url);
-    chela_peer_http(&d->peer, &a, fn, owner);
-    return true;
+    struct chela_wanted *w = owner;
+    json_object *list = chela_json_array(r->body, "attachments");
+    const char *wanted = strrchr(w->reference, '/') + 1, *url = "";
+    for (size_t i = 0; i < chela_json_length(list); i++) {
+        json_object *o = chela_json_at(list, i);
+        if (strcmp(chela_member(o, "id"), wanted) == 0)
+            url = chela_member(o, "url");
+    }
+    if (r->error == CHELA_OK && of_the_service(p, url))
+        chela_wanted_get(w, url);
+    else
+        chela_wanted_fail(w, r);
+}
+
+void rest_bring(struct chela_wanted *w)
+{
+    const char *message = strchr(w->reference, '/'),
+               *end = message ? strchr(message + 1, '/') : NULL;
+    if (w->url && of_the_service(w->p, w->url)) {
+        chela_wanted_get(w, w->url);
+    } else if (w->url) {
+        chela_wanted_fail(w, NULL);
+    } else if (!end || strspn(w->reference, "0123456789/") != strlen(w->reference)) {
+        struct chela_reply r = {.error = CHELA_E_ARGS, .text = "this is no reference of Discord's"};
+        chela_wanted_fail(w, &r);
+    } else {
+        char *path = chela_format("/channels/%.*s/messages%.*s", (int)(message - w->reference),
+                                  w->reference, (int)(end - message), message);
+        rest_call((struct discord *)w->p, w->parent, "GET", path, NULL, message_known, w);
+        free(path);
+    }
 }

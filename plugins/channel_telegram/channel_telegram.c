@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/menu.h"
+#include "support/webhook.h"
+
 #include "telegram.h"
 
 static const struct chela_option options[] = {
@@ -26,18 +29,16 @@ static const struct chela_option options[] = {
 
 enum { COMMANDS_MOST = 100, DESCRIPTION_MOST = 256 };
 
-void telegram_say_failed(struct telegram *t, const struct chela_reply *r)
+void telegram_failed(struct telegram *t, const struct chela_reply *r, chela_callback *again)
 {
-    char *text;
-    if (r->status == 401 || r->status == 404)
-        text = chela_format("Telegram does not take the token (%s): get a new one from @BotFather",
-                            r->text);
-    else if (r->status == 409)
-        text = chela_format("another program polls with this token, or a webhook is set (%s)",
-                            r->text);
-    else
-        text = chela_format("Telegram can't be reached: %s", r->text);
+    if (r->status != 409) {
+        chela_api_failed(&t->peer, r, again, t);
+        return;
+    }
+    char *text =
+        chela_format("another program polls with this token, or a webhook is set (%s)", r->text);
     chela_peer_say(&t->peer, false, text);
+    chela_peer_again(&t->peer, again, t, r->retry_after_ms);
     free(text);
 }
 
@@ -57,42 +58,31 @@ void migrated_set(struct telegram *t, const char *chat, int64_t id)
 
 /* ---- the bot and its menu ---- */
 
+static void set_menu(struct chela_peer *p, json_object *list)
+{
+    static char what[] = "the menu of commands";
+    json_object *body = chela_json_new_object();
+    chela_json_put(body, "commands", list);
+    api_call((struct telegram *)p, 0, "setMyCommands", body, chela_api_unneeded, what);
+}
+
+static const struct chela_menu menu = {"command", COMMANDS_MOST, DESCRIPTION_MOST, set_menu};
+
 static void greet(struct chela_inst *in, void *arg);
-
-static void menu_set(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    (void)owner;
-    if (r->error != CHELA_OK && !p->closing)
-        chela_log(p->in, CHELA_INFO, "Telegram did not take the menu of commands");
-}
-
-static void menu_known(struct chela_peer *p, void *owner, const struct chela_done *d)
-{
-    json_object *body = chela_json_new_object(), *list = chela_json_put_array(body, "commands");
-    chela_commands_list(d, list, "command", COMMANDS_MOST, DESCRIPTION_MOST);
-    if (p->closing || chela_json_length(list) == 0)
-        json_object_put(body);
-    else
-        api_call(owner, 0, "setMyCommands", body, 0, menu_set, NULL);
-}
 
 static void greeted(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
     struct telegram *t = owner;
-    json_object *result = chela_json_object(r->body, "result");
     if (p->closing || p->stopping)
         return;
     if (r->error != CHELA_OK) {
-        telegram_say_failed(t, r);
-        chela_peer_again(p, greet, t, r->retry_after_ms);
+        telegram_failed(t, r, greet);
         return;
     }
-    const char *name = chela_json_string(result, "username", NULL);
-    t->me = chela_json_int(result, "id", 0);
+    t->me = chela_json_int(r->result, "id", 0);
     free(t->username);
-    t->username = chela_need(strdup(name ? name : ""));
-    if (chela_option_number(p->in, "commands"))
-        chela_peer_commands(p, menu_known, t);
+    t->username = chela_need(strdup(chela_member(r->result, "username")));
+    chela_menu_begin(p, &menu);
     hook_begin(p->in, t);
 }
 
@@ -101,58 +91,34 @@ static void greet(struct chela_inst *in, void *arg)
     struct telegram *t = arg;
     (void)in;
     t->peer.timer = 0;
-    api_call(t, 0, "getMe", NULL, 0, greeted, t);
+    api_call(t, 0, "getMe", NULL, greeted, t);
 }
 
-static void migrated_known(struct chela_peer *p, void *owner, const struct chela_done *d)
+static void recalled(struct chela_peer *p, json_object *kept)
 {
-    struct telegram *t = owner;
+    struct telegram *t = (struct telegram *)p;
+    const char *migrated = chela_member(kept, "migrated");
     json_object *o = NULL;
-    if (p->closing)
-        return;
-    if (d->error == CHELA_OK)
-        chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &o, NULL);
+    chela_json_parse(migrated, strlen(migrated), NULL, &o, NULL);
     if (json_object_is_type(o, json_type_object)) {
         json_object_put(t->migrated);
         t->migrated = json_object_get(o);
     }
     json_object_put(o);
+    t->offset = strtoll(chela_member(kept, "offset"), NULL, 10);
     greet(p->in, t);
-}
-
-static void offset_known(struct chela_peer *p, void *owner, const struct chela_done *d)
-{
-    struct telegram *t = owner;
-    if (p->closing)
-        return;
-    if (d->error == CHELA_OK && d->text.n)
-        t->offset = strtoll(d->text.s, NULL, 10);
-    chela_peer_recall(p, "migrated", migrated_known, t);
-}
-
-/* ---- chela channels status --probe ---- */
-
-static void probed(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    uint64_t *call = owner;
-    CHELA_ARGS(chela_done, d, 0);
-    d.error = r->error;
-    d.text =
-        chela_s(r->error == CHELA_OK ? chela_json_text(chela_json_object(r->body, "result"), NULL)
-                                     : r->text);
-    chela_peer_end(p, *call, &d);
-    free(call);
 }
 
 static void method(struct chela_inst *in, const struct chela_method *m)
 {
-    if (!chela_str_is(m->name, "channel.probe")) {
-        chela_end(in, m->h.call, CHELA_E_UNSUPPORTED, "a bot has its token: there is no login");
-        return;
-    }
-    uint64_t *call = chela_need(malloc(sizeof *call));
-    *call = m->h.call;
-    api_call(in->self, m->h.call, "getMe", NULL, 0, probed, call);
+    uint64_t *call = chela_probe_open(in, m);
+    if (call)
+        api_call(in->self, m->h.call, "getMe", NULL, chela_probe_end, call);
+}
+
+static void fetch(struct chela_inst *in, const struct chela_fetch *f)
+{
+    chela_wanted_slot(in, f, api_bring);
 }
 
 /* ---- life ---- */
@@ -169,10 +135,11 @@ static int32_t opened(struct chela_inst *in)
         return CHELA_E_ARGS;
     }
     struct telegram *t = chela_need(calloc(1, sizeof *t));
-    chela_peer_open(&t->peer, in, api_read);
+    chela_peer_open(&t->peer, in, &api);
     t->webhook = webhook;
     t->migrated = chela_json_new_object();
     t->username = chela_need(strdup(""));
+    t->path = chela_format("/bot%s/", chela_option_text(in, "token").s);
     return CHELA_OK;
 }
 
@@ -182,6 +149,7 @@ static void closed(struct chela_inst *in)
     chela_peer_close(&t->peer);
     json_object_put(t->migrated);
     free(t->username);
+    free(t->path);
     free(t);
 }
 
@@ -189,15 +157,9 @@ static void closed(struct chela_inst *in)
 static void start(struct chela_inst *in, const struct chela_arg *a)
 {
     struct telegram *t = in->self;
-    if (t->webhook) {
-        char *path = chela_format("/telegram/%s", in->name);
-        struct chela_pair route = {
-            chela_s(path), CHELA_LIT("{\"methods\":[\"POST\"],\"body_limit\":1048576,\"auth\":"
-                                     "\"none\"}")};
-        chela_publish_list(in, CHELA_ROUTES, 1, &route, 1);
-        free(path);
-    }
-    chela_peer_recall(&t->peer, "offset", offset_known, t);
+    if (t->webhook)
+        chela_webhook_publish(&t->peer, "telegram");
+    chela_peer_recall(&t->peer, "", recalled);
     chela_end(in, a->h.call, CHELA_OK, "");
 }
 
@@ -224,7 +186,7 @@ static const struct chela_channel channel = {
     .edit = outbound_edit,
     .react = outbound_react,
     .typing = outbound_typing,
-    .fetch = outbound_fetch,
+    .fetch = fetch,
     .edit_ms = 1500,
 };
 
@@ -240,6 +202,7 @@ static const struct chela_iface telegram = {
     .close = closed,
     .start = start,
     .stop = stop,
+    .rows = chela_peer_rows,
     .done = chela_peer_done,
     .channel = &channel,
     .service = &service,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/menu.h"
+
 #include "telegram.h"
 
 enum { CAPTION = 1024, ALBUM = 10, BUTTON_BYTES = 64, ROW = 3 };
@@ -26,12 +28,23 @@ static struct telegram *of(const struct op *op)
 /* ---- parts of a request ---- */
 
 /* Ids of messages that the host has from us may carry the chat's id in front. */
-static int64_t message_id(const char *s)
+static void leave_bare(char *id)
 {
-    const char *colon = strrchr(s, ':');
+    const char *colon = strrchr(id, ':');
+    if (colon)
+        memmove(id, colon + 1, strlen(colon));
+}
+
+static int64_t number(const char *id)
+{
     char *end;
-    long long id = strtoll(colon ? colon + 1 : s, &end, 10);
-    return *end ? 0 : id;
+    long long n = strtoll(id, &end, 10);
+    return *end ? 0 : n;
+}
+
+static void put_message(json_object *body, const struct op *op)
+{
+    chela_json_put_int(body, "message_id", number(op->o.message));
 }
 
 static void put_chat(json_object *body, const struct op *op)
@@ -43,7 +56,7 @@ static void put_chat(json_object *body, const struct op *op)
 
 static void put_reply(json_object *body, const struct op *op)
 {
-    int64_t id = message_id(op->o.reply_to);
+    int64_t id = number(op->o.reply_to);
     if (id <= 0 || op->o.id)
         return;
     json_object *o = chela_json_put_object(body, "reply_parameters");
@@ -84,25 +97,24 @@ static void put_text(json_object *body, const struct op *op, const char *member)
     free(plain);
 }
 
-static json_object *keyboard_of(struct chela_pairs buttons)
+static json_object *begin_row(json_object *rows)
 {
-    if (buttons.n == 0)
-        return NULL;
-    json_object *o = chela_json_new_object(), *rows = chela_json_put_array(o, "inline_keyboard"),
-                *row = NULL;
-    for (uint64_t i = 0; i < buttons.n; i++) {
-        const struct chela_pair *b = &buttons.v[i];
-        if (b->value.n == 0 || b->value.n > BUTTON_BYTES || b->name.n == 0)
-            continue; /* Telegram takes no more; the text says how to answer */
-        if (!row || chela_json_length(row) == ROW) {
-            row = chela_json_new_array();
-            chela_json_push(rows, row);
-        }
-        json_object *button = chela_json_push_object(row);
-        chela_json_put_string(button, "text", b->name.s, (size_t)b->name.n);
-        chela_json_put_string(button, "callback_data", b->value.s, (size_t)b->value.n);
-    }
-    return o;
+    json_object *row = chela_json_new_array();
+    chela_json_push(rows, row);
+    return row;
+}
+
+static void put_button(json_object *button, const struct chela_pair *b)
+{
+    chela_json_put_string(button, "text", b->name.s, (size_t)b->name.n);
+    chela_json_put_string(button, "callback_data", b->value.s, (size_t)b->value.n);
+}
+
+static void put_keyboard(json_object *body, const struct op *op)
+{
+    if (op->o.keyboard)
+        chela_json_put(chela_json_put_object(body, "reply_markup"), "inline_keyboard",
+                       json_object_get(op->o.keyboard));
 }
 
 /* ---- what comes back ---- */
@@ -128,59 +140,33 @@ static bool repaired(struct op *op, const struct chela_reply *r)
     return false;
 }
 
-static bool took(struct op *op, const struct chela_reply *r)
+static void sent(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
-    json_object *result = chela_json_get(r->body, "result");
+    struct op *op = owner;
+    bool album = json_object_is_type(r->result, json_type_array);
+    json_object *result = album ? chela_json_at(r->result, 0) : r->result;
+    char id[32];
+    (void)p;
     if (r->error != CHELA_OK && repaired(op, r)) {
         step(&op->o);
-        return false;
+    } else if (r->error != CHELA_OK) {
+        chela_outgoing_fail(&op->o, r);
+    } else {
+        snprintf(id, sizeof id, "%lld", (long long)chela_json_int(result, "message_id", 0));
+        chela_outgoing_went(&op->o, id);
     }
-    if (r->error != CHELA_OK) {
-        struct chela_reply own = *r;
-        own.error = r->status == 403 ? CHELA_E_DENIED : r->error;
-        chela_outgoing_fail(&op->o, &own);
-        return false;
-    }
-    if (json_object_is_type(result, json_type_array)) /* an album */
-        result = chela_json_at(result, 0);
-    if (!op->o.id)
-        op->o.id = chela_format("%lld", (long long)chela_json_int(result, "message_id", 0));
-    return true;
-}
-
-static void text_sent(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    struct op *op = owner;
-    (void)p;
-    if (!took(op, r))
-        return;
-    *op->o.text = '\0';
-    step(&op->o);
-}
-
-static void files_sent(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    struct op *op = owner;
-    (void)p;
-    if (!took(op, r))
-        return;
-    chela_outgoing_sent_files(&op->o);
-    if (op->caption)
-        *op->o.text = '\0';
-    step(&op->o);
 }
 
 static void edited(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
     struct op *op = owner;
     struct chela_reply same = *r;
-    (void)p;
     if (r->status == 400 && strstr(r->text, "message is not modified"))
         same.error = CHELA_OK; /* the same edit twice is one */
-    if (same.error == CHELA_OK)
-        op->o.id = chela_format("%lld", (long long)message_id(op->o.message));
-    if (took(op, &same))
-        chela_outgoing_end(&op->o, CHELA_OK, 0, 0, "");
+    if (same.error != CHELA_OK && repaired(op, r))
+        step(&op->o);
+    else
+        chela_outgoing_changed(p, op, &same);
 }
 
 /* ---- text ---- */
@@ -190,14 +176,14 @@ static void send_text(struct op *op)
     json_object *body = chela_json_new_object();
     put_chat(body, op);
     if (op->edit)
-        chela_json_put_int(body, "message_id", message_id(op->o.message));
+        put_message(body, op);
     put_text(body, op, "text");
     if (!op->edit)
         put_reply(body, op);
-    if (op->o.keyboard && op->o.count == 0)
-        chela_json_put(body, "reply_markup", json_object_get(op->o.keyboard));
-    api_call(of(op), op->o.call, op->edit ? "editMessageText" : "sendMessage", body, 0,
-             op->edit ? edited : text_sent, op);
+    if (op->o.count == 0)
+        put_keyboard(body, op);
+    api_call(of(op), op->o.call, op->edit ? "editMessageText" : "sendMessage", body,
+             op->edit ? edited : sent, op);
 }
 
 /* ---- files ---- */
@@ -211,12 +197,12 @@ static bool is_picture(const struct chela_file *f)
 static const char *kind_of(const struct chela_file *f)
 {
     if (is_picture(f))
-        return "Photo";
+        return "photo";
     if (strcmp(f->mime, "audio/ogg") == 0)
-        return "Voice";
+        return "voice";
     if (strcmp(f->mime, "audio/mpeg") == 0 || strcmp(f->mime, "audio/mp4") == 0)
-        return "Audio";
-    return strcmp(f->mime, "video/mp4") == 0 ? "Video" : "Document";
+        return "audio";
+    return strcmp(f->mime, "video/mp4") == 0 ? "video" : "document";
 }
 
 /* How many of the files go out together: pictures as an album. */
@@ -228,13 +214,13 @@ static size_t shipment(const struct op *op)
     return n - op->o.at > 1 ? n : op->o.at + 1;
 }
 
-static void album_fields(const struct op *op, json_object *fields)
+static void put_album(json_object *fields, const struct op *op)
 {
     json_object *list = chela_json_put_array(fields, "media");
     for (size_t i = op->o.at; i < op->o.loaded; i++) {
         char name[32];
         json_object *o = chela_json_push_object(list);
-        snprintf(name, sizeof name, "attach://file%u", (unsigned)i);
+        snprintf(name, sizeof name, "attach://file%zu", i - op->o.at);
         chela_json_put_text(o, "type", "photo");
         chela_json_put_text(o, "media", name);
         if (i == op->o.at && op->caption && *op->o.text)
@@ -247,28 +233,25 @@ static void send_files(struct op *op)
     bool album = op->o.loaded - op->o.at > 1;
     struct chela_form f;
     json_object *fields = chela_json_new_object();
-    const char *kind = album ? "MediaGroup" : kind_of(&op->o.files[op->o.at]);
-    char *method = chela_format("send%s", kind), field[32];
+    const struct chela_file *first = &op->o.files[op->o.at];
+    const char *kind = album ? "mediaGroup" : kind_of(first);
+    char *method = chela_format("send%c%s", kind[0] & ~0x20, kind + 1);
     put_chat(fields, op);
     put_reply(fields, op);
     if (album)
-        album_fields(op, fields);
+        put_album(fields, op);
     else if (op->caption && *op->o.text)
         put_text(fields, op, "caption");
-    if (op->o.keyboard && !album && op->o.loaded == op->o.count)
-        chela_json_put(fields, "reply_markup", json_object_get(op->o.keyboard));
+    if (!album && op->o.loaded == op->o.count)
+        put_keyboard(fields, op);
     chela_form_open(&f);
     chela_form_fields(&f, fields);
-    for (size_t i = op->o.at; i < op->o.loaded; i++) {
-        if (album)
-            snprintf(field, sizeof field, "file%u", (unsigned)i);
-        else
-            snprintf(field, sizeof field, "%c%s", kind[0] | 0x20, kind + 1);
-        chela_form_file(&f, field, &op->o.files[i]);
-    }
+    if (album)
+        chela_outgoing_files(&op->o, &f, "file", "");
+    else
+        chela_form_file(&f, kind, first);
     chela_form_end(&f);
-    api_post(of(op), op->o.call, method, f.type, chela_sn(f.bytes, f.n), 0, files_sent, op);
-    free(f.bytes);
+    api_post(of(op), method, (struct chela_api_call){.parent = op->o.call, .form = &f}, sent, op);
     free(method);
     json_object_put(fields);
 }
@@ -290,8 +273,11 @@ static void step(struct chela_outgoing *o)
 
 static struct op *op_open(struct chela_inst *in, const struct chela_send *s)
 {
+    static const struct chela_keyboard keyboard = {BUTTON_BYTES, ROW, 0, begin_row, put_button};
     struct op *op = chela_outgoing_open(in, s, sizeof *op, step);
-    op->o.keyboard = keyboard_of(s->buttons);
+    op->o.keyboard = chela_keyboard_rows(s->buttons, &keyboard);
+    leave_bare(op->o.message);
+    leave_bare(op->o.reply_to);
     return op;
 }
 
@@ -310,33 +296,20 @@ void outbound_edit(struct chela_inst *in, const struct chela_send *s)
     step(&op->o);
 }
 
-static void reacted(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    (void)p;
-    chela_outgoing_end(owner, r->error, r->flags, r->retry_after_ms, r->text);
-}
-
 void outbound_react(struct chela_inst *in, const struct chela_send *s)
 {
     struct op *op = op_open(in, s);
     json_object *body = chela_json_new_object();
     op->edit = true; /* no thread */
     put_chat(body, op);
-    chela_json_put_int(body, "message_id", message_id(op->o.message));
+    put_message(body, op);
     json_object *list = chela_json_put_array(body, "reaction");
     if (*op->o.text) {
         json_object *o = chela_json_push_object(list);
         chela_json_put_text(o, "type", "emoji");
         chela_json_put_text(o, "emoji", op->o.text);
     }
-    api_call(of(op), op->o.call, "setMessageReaction", body, 0, reacted, op);
-}
-
-static void typed(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    (void)p;
-    (void)owner;
-    (void)r; /* it is only an indicator */
+    api_call(of(op), op->o.call, "setMessageReaction", body, chela_outgoing_changed, op);
 }
 
 /* It ends by itself after 5 s, or with the message. */
@@ -350,21 +323,5 @@ void outbound_typing(struct chela_inst *in, const struct chela_send *s)
     if (s->thread.n)
         chela_json_put_int(body, "message_thread_id", strtoll(s->thread.s, NULL, 10));
     chela_json_put_text(body, "action", "typing");
-    api_call(t, 0, "sendChatAction", body, 0, typed, NULL);
-}
-
-/* ---- media by reference ---- */
-
-static void wanted_named(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    uint64_t *call = owner;
-    if (!api_file((struct telegram *)p, *call, r, chela_fetch_end, call))
-        chela_fetch_fail(p, call, r);
-}
-
-void outbound_fetch(struct chela_inst *in, const struct chela_fetch *f)
-{
-    json_object *body = chela_json_new_object();
-    chela_json_put_string(body, "file_id", f->reference.s, (size_t)f->reference.n);
-    api_call(in->self, f->h.call, "getFile", body, 0, wanted_named, chela_fetch_open(f));
+    api_call(t, 0, "sendChatAction", body, chela_api_unneeded, NULL);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/webhook.h"
+
 #include "telegram.h"
 
 enum { POLL_GRACE_MS = 10000, ALBUM_MS = 500, UNHELD_MS = 500 };
@@ -57,13 +59,12 @@ static bool album_open(struct telegram *t, json_object *updates)
 static void polled(struct chela_peer *p, void *owner, const struct chela_reply *r)
 {
     struct telegram *t = owner;
-    json_object *updates = chela_json_array(r->body, "result");
+    json_object *updates = json_object_is_type(r->result, json_type_array) ? r->result : NULL;
     t->poll = 0;
     if (p->closing || p->stopping)
         return;
     if (r->error != CHELA_OK) {
-        telegram_say_failed(t, r);
-        chela_peer_again(p, poll_begin, t, r->retry_after_ms);
+        telegram_failed(t, r, poll_begin);
         return;
     }
     p->failures = 0;
@@ -94,52 +95,25 @@ void poll_begin(struct chela_inst *in, void *arg)
     chela_json_put_int(body, "offset", t->offset);
     chela_json_put_int(body, "timeout", t->peer.failures ? 0 : timeout);
     chela_json_put(body, "allowed_updates", wanted_updates());
-    t->poll =
-        api_call(t, 0, "getUpdates", body, (uint32_t)(timeout * 1000 + POLL_GRACE_MS), polled, t);
+    struct chela_api_call c = {.body = body,
+                               .timeout_ms = (uint32_t)(timeout * 1000 + POLL_GRACE_MS)};
+    t->poll = api_post(t, "getUpdates", c, polled, t);
 }
 
 /* ---- webhook ---- */
 
-static bool secret_right(struct telegram *t, const struct chela_request *r)
-{
-    struct chela_str secret = chela_option_text(t->peer.in, "webhook.secret"), given = {NULL, 0};
-    unsigned char differs = 0;
-    for (uint64_t i = 0; i < r->headers.n; i++) {
-        if (chela_str_is(r->headers.v[i].name, "x-telegram-bot-api-secret-token"))
-            given = r->headers.v[i].value;
-    }
-    if (given.n != secret.n)
-        return false;
-    for (uint64_t i = 0; i < secret.n; i++)
-        differs |= (unsigned char)(secret.s[i] ^ given.s[i]);
-    return differs == 0;
-}
-
-static void answer_hook(struct telegram *t, uint64_t call, uint32_t status)
-{
-    CHELA_ARGS(chela_done, d, 0);
-    d.http_status = status;
-    chela_peer_end(&t->peer, call, &d);
-}
-
 static void hooked(struct telegram *t, uint64_t call, int64_t next, const struct chela_done *d)
 {
     (void)next;
-    answer_hook(t, call, d->error == CHELA_OK ? 200 : 503);
+    chela_webhook_answer(&t->peer, call, d->error == CHELA_OK ? 200 : 503);
 }
 
 void hook_request(struct chela_inst *in, const struct chela_request *r)
 {
     struct telegram *t = in->self;
-    json_object *update = NULL;
-    if (!secret_right(t, r)) {
-        answer_hook(t, r->h.call, 401);
+    json_object *update = chela_webhook_body(&t->peer, r, "x-telegram-bot-api-secret-token");
+    if (!update)
         return;
-    }
-    if (chela_json_parse(r->body.s, (size_t)r->body.n, NULL, &update, NULL) != 0) {
-        answer_hook(t, r->h.call, 400);
-        return;
-    }
     json_object *list = chela_json_new_array();
     chela_json_push(list, update);
     inbound_take(t, list, r->h.call, hooked);
@@ -152,8 +126,7 @@ static void hook_set(struct chela_peer *p, void *owner, const struct chela_reply
     if (p->closing || p->stopping)
         return;
     if (r->error != CHELA_OK) {
-        telegram_say_failed(t, r);
-        chela_peer_again(p, hook_begin, t, r->retry_after_ms);
+        telegram_failed(t, r, hook_begin);
         return;
     }
     p->failures = 0;
@@ -170,13 +143,13 @@ void hook_begin(struct chela_inst *in, void *arg)
     t->peer.timer = 0;
     if (!t->webhook) {
         chela_json_put_bool(body, "drop_pending_updates", false);
-        api_call(t, 0, "deleteWebhook", body, 0, hook_set, t);
+        api_call(t, 0, "deleteWebhook", body, hook_set, t);
         return;
     }
-    char *url = chela_format("%s/telegram/%s", chela_option_text(in, "webhook.url").s, in->name);
+    char *url = chela_webhook_url(&t->peer, "telegram");
     chela_json_put_text(body, "url", url);
     chela_json_put_text(body, "secret_token", chela_option_text(in, "webhook.secret").s);
     chela_json_put(body, "allowed_updates", wanted_updates());
-    api_call(t, 0, "setWebhook", body, 0, hook_set, t);
+    api_call(t, 0, "setWebhook", body, hook_set, t);
     free(url);
 }

@@ -21,19 +21,13 @@ static char *described(json_object *m)
     if ((o = chela_json_object(m, "location")))
         return chela_format("[location: %.6f, %.6f]", chela_json_double(o, "latitude", 0),
                             chela_json_double(o, "longitude", 0));
-    if ((o = chela_json_object(m, "contact"))) {
-        const char *name = chela_json_string(o, "first_name", NULL),
-                   *phone = chela_json_string(o, "phone_number", NULL);
-        return chela_format("[contact: %s %s]", name ? name : "", phone ? phone : "");
-    }
-    if ((o = chela_json_object(m, "sticker"))) {
-        const char *emoji = chela_json_string(o, "emoji", NULL);
-        return chela_format("[sticker %s]", emoji ? emoji : "");
-    }
-    if ((o = chela_json_object(m, "poll"))) {
-        const char *question = chela_json_string(o, "question", NULL);
-        return chela_format("[poll: %s]", question ? question : "");
-    }
+    if ((o = chela_json_object(m, "contact")))
+        return chela_format("[contact: %s %s]", chela_member(o, "first_name"),
+                            chela_member(o, "phone_number"));
+    if ((o = chela_json_object(m, "sticker")))
+        return chela_format("[sticker %s]", chela_member(o, "emoji"));
+    if ((o = chela_json_object(m, "poll")))
+        return chela_format("[poll: %s]", chela_member(o, "question"));
     return NULL;
 }
 
@@ -126,7 +120,7 @@ static void add_file(struct chela_arrival *a, json_object *o, const char *name, 
 {
     const char *own_name = chela_json_string(o, "file_name", NULL),
                *own_mime = chela_json_string(o, "mime_type", NULL);
-    chela_arrival_add(a, chela_json_string(o, "file_id", NULL), own_name ? own_name : name,
+    chela_arrival_add(a, chela_json_string(o, "file_id", NULL), NULL, own_name ? own_name : name,
                       own_mime ? own_mime : mime, chela_json_int(o, "file_size", 0));
 }
 

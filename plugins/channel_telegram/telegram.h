@@ -14,6 +14,7 @@
 
 #include <json-c/linkhash.h>
 
+#include "support/api.h"
 #include "support/incoming.h"
 #include "support/json.h"
 #include "support/outgoing.h"
@@ -23,26 +24,24 @@ struct telegram {
     struct chela_peer peer;
     bool webhook;
     int64_t me, album, offset; /* offset: the first update that was not stored yet */
-    char *username;
+    char *username, *path;     /* path: of the bot's methods, its token in it */
     uint64_t poll, polled_at;
     json_object *migrated; /* chat that became a supergroup -> its id now */
 };
 
-/* r->body of what follows: "result", or NULL. */
-void api_read(struct chela_reply *r);
+/* r->result of what follows: "result". */
+extern const struct chela_api api;
 json_object *api_parameters(const struct chela_reply *r); /* of a refusal, or NULL */
-/* Takes over body (NULL: none). timeout_ms 0: the host's. Returns the host's call. */
+/* c: all but method, path and headers. Returns the host's call. */
+uint64_t api_post(struct telegram *t, const char *method, struct chela_api_call c,
+                  chela_reply_fn *fn, void *owner);
+/* The same with a body alone, which is taken over (NULL: none). */
 uint64_t api_call(struct telegram *t, uint64_t parent, const char *method, json_object *body,
-                  uint32_t timeout_ms, chela_reply_fn *fn, void *owner);
-/* The same with a body that was made already (multipart). */
-uint64_t api_post(struct telegram *t, uint64_t parent, const char *method, const char *type,
-                  struct chela_str body, uint32_t timeout_ms, chela_reply_fn *fn, void *owner);
-/* A file that getFile named in r; false: it did not, and nothing was begun. */
-bool api_file(struct telegram *t, uint64_t parent, const struct chela_reply *r, chela_ended_fn *fn,
-              void *owner);
+                  chela_reply_fn *fn, void *owner);
+void api_bring(struct chela_wanted *w);
 
-/* Why the service can't be used. */
-void telegram_say_failed(struct telegram *t, const struct chela_reply *r);
+/* Says why the service can't be used, and tries again. */
+void telegram_failed(struct telegram *t, const struct chela_reply *r, chela_callback *again);
 void poll_begin(struct chela_inst *in, void *t);
 /* Sets the webhook, or takes it away and polls; tries again. */
 void hook_begin(struct chela_inst *in, void *t);
@@ -69,6 +68,5 @@ void outbound_send(struct chela_inst *in, const struct chela_send *s);
 void outbound_edit(struct chela_inst *in, const struct chela_send *s);
 void outbound_react(struct chela_inst *in, const struct chela_send *s);
 void outbound_typing(struct chela_inst *in, const struct chela_send *s);
-void outbound_fetch(struct chela_inst *in, const struct chela_fetch *f);
 
 #endif

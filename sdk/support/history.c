@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/incoming.h"
 #include "support/json.h"
 
 enum { WAIT_MS = 2000 };
@@ -56,17 +57,19 @@ static json_object *set(struct chela_history *h, const char *chat, const char *s
     return o;
 }
 
-void chela_history_recall(struct chela_history *h, struct chela_str key, struct chela_str value)
+void chela_history_recall(struct chela_history *h, json_object *kept)
 {
-    char *seen = chela_copy(value), *chat = chela_copy(key), *kind = strchr(seen, ' ');
-    size_t n = strlen(CHELA_HISTORY_PREFIX);
-    if (kind)
-        *kind++ = '\0';
-    if (kind && chela_history_id(seen) && strncmp(chat, CHELA_HISTORY_PREFIX, n) == 0) {
-        set(h, chat + n, seen, kind);
+    const size_t n = strlen(CHELA_HISTORY_PREFIX);
+    json_object_object_foreach(kept, key, value)
+    {
+        const char *text = chela_json_as_string(value, NULL);
+        char *seen = chela_need(strdup(text ? text : "")), *kind = strchr(seen, ' ');
+        if (kind)
+            *kind++ = '\0';
+        if (kind && chela_history_id(seen) && strncmp(key, CHELA_HISTORY_PREFIX, n) == 0)
+            set(h, key + n, seen, kind);
+        free(seen);
     }
-    free(seen);
-    free(chat);
 }
 
 static bool has_hole(const struct chela_history *h, const char *chat)
@@ -127,6 +130,17 @@ void chela_history_lost(struct chela_history *h, const char *chat, const char *i
     }
     chela_json_put_bool(o, "hole", true);
     want(h, chat, true, wait > WAIT_MS ? wait : WAIT_MS);
+}
+
+void chela_history_over(struct chela_history *h, const char *chat, const char *id, const char *kind,
+                        const struct chela_done *d)
+{
+    if (!chela_arrival_settled(d)) {
+        chela_log(h->p->in, CHELA_WARN, "a message could not be stored, it is fetched again");
+        chela_history_lost(h, chat, id, kind, d->retry_after_ms);
+    } else if (d->error == CHELA_OK || d->error == CHELA_E_CONFLICT) {
+        chela_history_stored(h, chat, id, kind);
+    }
 }
 
 bool chela_history_waits(struct chela_history *h, const char *chat)

@@ -36,9 +36,9 @@ bool chela_history_id(const char *id);
 
 void chela_history_open(struct chela_history *h, struct chela_peer *p, chela_history_ask *ask);
 void chela_history_close(struct chela_history *h);
-/* At start: the values that were kept are listed by chela_history_prefix, each comes here. */
+/* At start: what chela_peer_recall() finds under the prefix. */
 #define CHELA_HISTORY_PREFIX "seen:"
-void chela_history_recall(struct chela_history *h, struct chela_str key, struct chela_str value);
+void chela_history_recall(struct chela_history *h, json_object *kept);
 
 /* A message is stored; kind: a word that the plugin wants to know of the chat later. */
 void chela_history_stored(struct chela_history *h, const char *chat, const char *id,
@@ -46,6 +46,10 @@ void chela_history_stored(struct chela_history *h, const char *chat, const char 
 /* One could not be stored: it is asked for again, after `wait` ms at least. */
 void chela_history_lost(struct chela_history *h, const char *chat, const char *id, const char *kind,
                         uint64_t wait);
+/* The end of a message that was submitted: the one or the other, or neither where it is refused for
+ * good. */
+void chela_history_over(struct chela_history *h, const char *chat, const char *id, const char *kind,
+                        const struct chela_done *d);
 /* True: what came now comes again with what is before it, and is not to be submitted. */
 bool chela_history_waits(struct chela_history *h, const char *chat);
 

@@ -3,6 +3,7 @@
  */
 #include "support/incoming.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,33 +11,56 @@
 
 enum { FILES_MOST = 32 };
 
-void *chela_arrival_open(struct chela_peer *p, size_t size)
+/* ---- what a plugin fills in ---- */
+
+void chela_arrival_put(struct chela_arrival *a, const char *fact, const char *text)
 {
-    struct chela_arrival *a = chela_need(calloc(1, size));
-    a->p = p;
-    a->facts = chela_json_new_object();
-    a->files = chela_json_new_array();
-    return a;
+    chela_json_put_text(a->facts, fact, text ? text : "");
 }
 
-void chela_arrival_free(struct chela_arrival *a)
+void chela_arrival_put_number(struct chela_arrival *a, const char *fact, int64_t number)
 {
-    json_object_put(a->facts);
-    json_object_put(a->files);
-    free(a);
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)number);
+    chela_arrival_put(a, fact, text);
 }
 
-void chela_arrival_add(struct chela_arrival *a, const char *reference, const char *name,
-                       const char *mime, int64_t size)
+void chela_arrival_extra(struct chela_arrival *a, const char *name, const char *text)
+{
+    if (text)
+        chela_json_put_text(chela_json_object(a->facts, "extra"), name, text);
+}
+
+void chela_arrival_from(struct chela_arrival *a, const char *id, const char *name,
+                        const char *username)
+{
+    chela_arrival_put(a, "sender", id);
+    chela_arrival_put(a, "sender_name", name);
+    chela_arrival_extra(a, "username", username);
+}
+
+void chela_arrival_place(struct chela_arrival *a, bool direct, const char *chat, const char *thread)
+{
+    a->chat_type = direct ? CHELA_DIRECT : CHELA_GROUP;
+    chela_arrival_put(a, "chat", chat);
+    chela_arrival_put(a, "thread", thread);
+}
+
+void chela_arrival_add(struct chela_arrival *a, const char *reference, const char *url,
+                       const char *name, const char *mime, int64_t size)
 {
     if (!reference || chela_json_length(a->files) >= FILES_MOST)
         return;
     json_object *f = chela_json_push_object(a->files);
     chela_json_put_text(f, "id", reference);
+    if (url)
+        chela_json_put_text(f, "url", url);
     chela_json_put_text(f, "name", name && *name ? name : "file");
     chela_json_put_text(f, "mime", mime && *mime ? mime : "application/octet-stream");
     chela_json_put_int(f, "size", size);
 }
+
+/* ---- its end ---- */
 
 bool chela_arrival_settled(const struct chela_done *d)
 {
@@ -50,13 +74,45 @@ bool chela_arrival_settled(const struct chela_done *d)
     }
 }
 
+static void arrival_free(struct chela_arrival *a)
+{
+    json_object_put(a->event);
+    json_object_put(a->facts);
+    json_object_put(a->files);
+    free(a);
+}
+
+/* All is read and over. */
+static void settle(struct chela_queue *q)
+{
+    if (!q->running && !q->busy && !q->waiting && chela_queue_length(q) == 0 && q->how->empty)
+        q->how->empty(q);
+}
+
+static void over(struct chela_arrival *a, const struct chela_done *d)
+{
+    struct chela_queue *q = a->queue;
+    bool handed = a->handed;
+    q->how->over(a, d);
+    arrival_free(a);
+    q->waiting--;
+    if (handed) {
+        settle(q);
+    } else {
+        q->busy = false;
+        chela_queue_run(q);
+    }
+}
+
 static void submitted(struct chela_peer *p, void *owner, const struct chela_done *d)
 {
     struct chela_arrival *a = owner;
     if ((d->error == CHELA_E_ARGS || d->error == CHELA_E_TOO_LONG) && !p->closing)
         chela_log(p->in, CHELA_WARN, d->text.s);
-    a->over(a, d);
+    over(a, d);
 }
+
+/* ---- files, then the host ---- */
 
 static struct chela_str fact(const struct chela_arrival *a, const char *name)
 {
@@ -99,26 +155,7 @@ static void submit(struct chela_arrival *a)
     free(media);
 }
 
-void chela_arrival_go(struct chela_arrival *a)
-{
-    json_object *f = chela_json_at(a->files, a->at);
-    int64_t most = a->p->closing ? 0 : chela_option_number(a->p->in, "media_limit");
-    CHELA_ARGS(chela_done, d, 0);
-    if (a->p->closing) {
-        d.error = CHELA_E_CANCELLED;
-        d.text = chela_s("the channel closes");
-        a->over(a, &d);
-    } else if (f && chela_json_int(f, "size", 0) > most) {
-        d.error = CHELA_E_TOO_LONG;
-        chela_arrival_file(a, &d);
-    } else if (f) {
-        a->fetch(a);
-    } else {
-        submit(a);
-        a->handed = true;
-        a->next(a);
-    }
-}
+static void go(struct chela_arrival *a);
 
 static bool passing(uint32_t error)
 {
@@ -126,11 +163,15 @@ static bool passing(uint32_t error)
            error == CHELA_E_OVERLOADED || error == CHELA_E_CANCELLED;
 }
 
-void chela_arrival_file(struct chela_arrival *a, const struct chela_done *d)
+/* files[at] came (d->text: the blob's hash) or did not. A failure that passes is the message's end;
+ * others leave the file named only. */
+static void file_came(struct chela_peer *p, void *owner, const struct chela_done *d)
 {
+    struct chela_arrival *a = owner;
     json_object *f = chela_json_at(a->files, a->at), *o = NULL;
+    (void)p;
     if (passing(d->error)) {
-        a->over(a, d);
+        over(a, d);
         return;
     }
     if (d->error == CHELA_OK) {
@@ -144,14 +185,101 @@ void chela_arrival_file(struct chela_arrival *a, const struct chela_done *d)
     if (d->error == CHELA_E_TOO_LONG) /* nobody need try again */
         chela_json_put_text(f, "failed", "it is larger than media_limit");
     a->at++;
-    chela_arrival_go(a);
+    go(a);
 }
 
-void chela_arrival_no_file(struct chela_arrival *a, const struct chela_reply *r)
+static void go(struct chela_arrival *a)
 {
+    json_object *f = chela_json_at(a->files, a->at);
+    int64_t most = a->p->closing ? 0 : chela_option_number(a->p->in, "media_limit");
     CHELA_ARGS(chela_done, d, 0);
-    d.error = r->error ? r->error : CHELA_E_PROTOCOL;
-    d.retry_after_ms = r->retry_after_ms;
-    d.text = chela_s(r->text);
-    chela_arrival_file(a, &d);
+    if (a->p->closing) {
+        d.error = CHELA_E_CANCELLED;
+        d.text = chela_s("the channel closes");
+        over(a, &d);
+    } else if (f && chela_json_int(f, "size", 0) > most) {
+        d.error = CHELA_E_TOO_LONG;
+        file_came(a->p, a, &d);
+    } else if (f) {
+        chela_wanted_begin(a->p, 0, chela_member(f, "id"), chela_json_string(f, "url", NULL),
+                           a->queue->how->bring, file_came, a);
+    } else {
+        struct chela_queue *q = a->queue;
+        submit(a);
+        a->handed = true;
+        q->busy = false;
+        chela_queue_run(q);
+    }
+}
+
+/* ---- the queue ---- */
+
+void chela_queue_open(struct chela_queue *q, struct chela_peer *p, const struct chela_reading *how)
+{
+    q->p = p;
+    q->how = how;
+    q->events = chela_json_new_array();
+}
+
+void chela_queue_close(struct chela_queue *q)
+{
+    json_object_put(q->events);
+}
+
+void chela_queue_push(struct chela_queue *q, json_object *event)
+{
+    chela_json_push(q->events, event);
+}
+
+size_t chela_queue_length(const struct chela_queue *q)
+{
+    return chela_json_length(q->events) - q->at;
+}
+
+json_object *chela_queue_first(const struct chela_queue *q)
+{
+    return chela_json_at(q->events, q->at);
+}
+
+void chela_queue_skip(struct chela_queue *q)
+{
+    if (++q->at >= chela_json_length(q->events))
+        chela_queue_drop(q);
+}
+
+void chela_queue_drop(struct chela_queue *q)
+{
+    json_object_put(q->events);
+    q->events = chela_json_new_array();
+    q->at = 0;
+}
+
+static void read_next(struct chela_queue *q)
+{
+    struct chela_arrival *a = chela_need(calloc(1, sizeof *a));
+    a->p = q->p;
+    a->queue = q;
+    a->event = json_object_get(chela_queue_first(q));
+    a->facts = chela_json_new_object();
+    chela_json_put_object(a->facts, "extra");
+    a->files = chela_json_new_array();
+    chela_queue_skip(q);
+    if (q->p->closing || !q->how->read(a)) {
+        arrival_free(a);
+        return;
+    }
+    q->busy = true;
+    q->waiting++;
+    go(a);
+}
+
+void chela_queue_run(struct chela_queue *q)
+{
+    if (q->running)
+        return; /* the loop below goes on */
+    q->running = true;
+    while (!q->busy && chela_queue_length(q))
+        read_next(q);
+    q->running = false;
+    settle(q);
 }

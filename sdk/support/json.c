@@ -106,6 +106,12 @@ const char *chela_json_string(const json_object *object, const char *key, size_t
     return chela_json_as_string(chela_json_get(object, key), length);
 }
 
+const char *chela_member(const json_object *object, const char *key)
+{
+    const char *s = chela_json_string(object, key, NULL);
+    return s ? s : "";
+}
+
 int64_t chela_json_int(const json_object *object, const char *key, int64_t fallback)
 {
     return chela_json_int_or(chela_json_get(object, key), fallback);

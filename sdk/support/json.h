@@ -81,6 +81,7 @@ bool chela_json_has(const json_object *object, const char *key); /* true also fo
 json_object *chela_json_get(const json_object *object,
                             const char *key); /* borrowed; NULL: none, null, no object */
 const char *chela_json_string(const json_object *object, const char *key, size_t *length);
+const char *chela_member(const json_object *object, const char *key); /* a string; "": none */
 int64_t chela_json_int(const json_object *object, const char *key, int64_t fallback);
 double chela_json_double(const json_object *object, const char *key, double fallback);
 bool chela_json_bool(const json_object *object, const char *key, bool fallback);

@@ -23,12 +23,6 @@ json_object *chela_object_of(struct chela_str s)
     return NULL;
 }
 
-const char *chela_member(const json_object *o, const char *key)
-{
-    const char *s = chela_json_string(o, key, NULL);
-    return s ? s : "";
-}
-
 int64_t chela_now_ms(struct chela_inst *in)
 {
     return (int64_t)in->host->local->now_ms(in);

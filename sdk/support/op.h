@@ -26,7 +26,6 @@ void chela_ask_gateway(struct chela_inst *in, uint64_t parent, const char *metho
 void chela_keep(struct chela_inst *in, const char *key, json_object *value, chela_op_fn *fn,
                 void *owner);
 json_object *chela_object_of(struct chela_str s);
-const char *chela_member(const json_object *o, const char *key); /* "" if there is none */
 void chela_answer_json(struct chela_inst *in, uint64_t call, json_object *o); /* takes it over */
 int64_t chela_now_ms(struct chela_inst *in);
 /* A text to a chat; of the answer that `call` carries, which it ends. to: {"channel","to",

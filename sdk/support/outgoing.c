@@ -78,9 +78,23 @@ void chela_outgoing_end(struct chela_outgoing *o, uint32_t error, uint32_t flags
 
 void chela_outgoing_fail(struct chela_outgoing *o, const struct chela_reply *r)
 {
-    chela_outgoing_end(o, r->error ? r->error : CHELA_E_PROTOCOL, r->flags, r->retry_after_ms,
-                       r->text);
+    uint32_t error = r->status == 403 ? CHELA_E_DENIED : r->error;
+    chela_outgoing_end(o, error ? error : CHELA_E_PROTOCOL, r->flags, r->retry_after_ms, r->text);
 }
+
+void chela_outgoing_changed(struct chela_peer *p, void *owner, const struct chela_reply *r)
+{
+    struct chela_outgoing *o = owner;
+    (void)p;
+    if (r->error != CHELA_OK) {
+        chela_outgoing_fail(o, r);
+        return;
+    }
+    o->id = chela_need(strdup(o->message));
+    chela_outgoing_end(o, CHELA_OK, 0, 0, "");
+}
+
+/* ---- files and parts ---- */
 
 static void file_read(struct chela_peer *p, void *owner, const struct chela_done *d)
 {
@@ -113,38 +127,24 @@ void chela_outgoing_read(struct chela_outgoing *o)
     in->host->kv->blob_get(in, &a);
 }
 
-void chela_outgoing_sent_files(struct chela_outgoing *o)
+void chela_outgoing_went(struct chela_outgoing *o, const char *id)
 {
+    if (!o->id)
+        o->id = chela_need(strdup(id));
     for (; o->at < o->loaded; o->at++) {
         free(o->files[o->at].bytes);
         o->files[o->at].bytes = NULL;
     }
+    *o->text = '\0';
+    o->step(o);
 }
 
-/* ---- media by reference ---- */
-
-uint64_t *chela_fetch_open(const struct chela_fetch *f)
+void chela_outgoing_files(const struct chela_outgoing *o, struct chela_form *f, const char *before,
+                          const char *after)
 {
-    uint64_t *call = chela_need(malloc(sizeof *call));
-    *call = f->h.call;
-    return call;
-}
-
-void chela_fetch_end(struct chela_peer *p, void *owner, const struct chela_done *d)
-{
-    uint64_t *call = owner;
-    CHELA_ARGS(chela_done, answer, 0);
-    answer.error = d->error;
-    answer.h.flags = d->error ? 0 : (uint32_t)CHELA_BLOB;
-    answer.text = d->text;
-    chela_peer_end(p, *call, &answer);
-    free(call);
-}
-
-void chela_fetch_fail(struct chela_peer *p, void *owner, const struct chela_reply *r)
-{
-    CHELA_ARGS(chela_done, d, 0);
-    d.error = r->error ? r->error : CHELA_E_PROTOCOL;
-    d.text = chela_s(*r->text ? r->text : "the service names no place for it that may be used");
-    chela_fetch_end(p, owner, &d);
+    for (size_t i = o->at; i < o->loaded; i++) {
+        char *field = chela_format("%s%zu%s", before, i - o->at, after);
+        chela_form_file(f, field, &o->files[i]);
+        free(field);
+    }
 }

@@ -1,13 +1,14 @@
 /*
  * A message of the host's on its way to a service: what was lent is copied, its files are read from
  * the store, and it ends with the service's id or with what went wrong. Called by channel plugins,
- * which say in `step` what comes next; also the fetching of media that came by reference.
+ * which say in `step` what comes next.
  */
 #ifndef CHELA_SUPPORT_OUTGOING_H
 #define CHELA_SUPPORT_OUTGOING_H
 
 #include <chela/chela.h>
 
+#include "support/api.h"
 #include "support/form.h"
 #include "support/peer.h"
 
@@ -33,17 +34,20 @@ void *chela_outgoing_open(struct chela_inst *in, const struct chela_send *s, siz
                           chela_step_fn *step);
 /* Reads the next file; then step, or the end. */
 void chela_outgoing_read(struct chela_outgoing *o);
-/* Those that were read are sent: their bytes are freed. */
-void chela_outgoing_sent_files(struct chela_outgoing *o);
+/* What was prepared is sent, and has this id: the text and the files that were read. Goes on by
+ * step. */
+void chela_outgoing_went(struct chela_outgoing *o, const char *id);
+/* Adds the files that were read to a form; each in a field of its own: `before`, its number among
+ * them, `after`. */
+void chela_outgoing_files(const struct chela_outgoing *o, struct chela_form *f, const char *before,
+                          const char *after);
 /* Ends the call and frees it. text: why, where error is not CHELA_OK. */
 void chela_outgoing_end(struct chela_outgoing *o, uint32_t error, uint32_t flags,
                         uint64_t retry_after, const char *text);
+/* A 403 is CHELA_E_DENIED: it is the chat that we may not write to, not we who are unknown. */
 void chela_outgoing_fail(struct chela_outgoing *o, const struct chela_reply *r);
-
-/* The end of a `fetch`: d->text is the hash of the blob. owner: its call, allocated; freed. */
-void chela_fetch_end(struct chela_peer *p, void *owner, const struct chela_done *d);
-void chela_fetch_fail(struct chela_peer *p, void *owner, const struct chela_reply *r);
-uint64_t *chela_fetch_open(const struct chela_fetch *f);
+/* An edit or a reaction: the message is `message` still, or it failed. */
+void chela_outgoing_changed(struct chela_peer *p, void *owner, const struct chela_reply *r);
 
 #pragma GCC visibility pop
 #endif

@@ -3,19 +3,18 @@
  */
 #include "support/peer.h"
 
-#include <json-c/linkhash.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/json.h"
 
-enum { BACK_OFF_MS = 1000, BACK_OFF_MOST_MS = 60000, ROUTES_MOST = 256 };
+enum { BACK_OFF_MS = 1000, BACK_OFF_MOST_MS = 60000 };
 
-void chela_peer_open(struct chela_peer *p, struct chela_inst *in, chela_reply_reader *reader)
+void chela_peer_open(struct chela_peer *p, struct chela_inst *in, const struct chela_api *api)
 {
     p->in = in;
-    p->reader = reader;
+    p->api = api;
     p->pending.next = p->pending.before = &p->pending;
     p->until = chela_json_new_object();
     in->self = p;
@@ -63,6 +62,7 @@ void chela_peer_close(struct chela_peer *p)
         finish(p->pending.next, &d);
     free(p->said);
     json_object_put(p->until);
+    json_object_put(p->kept);
 }
 
 void chela_peer_end(struct chela_peer *p, uint64_t call, const struct chela_done *d)
@@ -75,8 +75,6 @@ void chela_peer_end(struct chela_peer *p, uint64_t call, const struct chela_done
     copy.h.tag = 0;
     p->in->host->answer->done(p->in, &copy);
 }
-
-/* ---- calls of the service's API ---- */
 
 uint64_t chela_peer_http(struct chela_peer *p, struct chela_http *a, chela_ended_fn *fn,
                          void *owner)
@@ -91,37 +89,6 @@ uint64_t chela_peer_http(struct chela_peer *p, struct chela_http *a, chela_ended
     a->h.tag = chela_peer_tag(p, fn, owner);
     p->in->host->net->http(p->in, a);
     return a->h.call;
-}
-
-struct asked {
-    chela_reply_fn *fn;
-    void *owner;
-};
-
-static void answered(struct chela_peer *p, void *owner, const struct chela_done *d)
-{
-    struct asked *q = owner;
-    struct chela_reply r = {.error = d->error,
-                            .flags = d->h.flags & (CHELA_RETRY | CHELA_EFFECT),
-                            .status = d->http_status,
-                            .retry_after_ms = d->retry_after_ms,
-                            .text = d->error != CHELA_OK && d->text.s ? d->text.s : "",
-                            .done = d};
-    if (d->http_status && d->text.n && !(d->h.flags & CHELA_BLOB))
-        chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &r.body, NULL);
-    if (d->http_status)
-        p->reader(&r);
-    q->fn(p, q->owner, &r);
-    json_object_put(r.body);
-    free(q);
-}
-
-uint64_t chela_peer_call(struct chela_peer *p, struct chela_http *a, chela_reply_fn *fn,
-                         void *owner)
-{
-    struct asked *q = chela_need(malloc(sizeof *q));
-    *q = (struct asked){fn, owner};
-    return chela_peer_http(p, a, answered, q);
 }
 
 /* ---- what people are told ---- */
@@ -170,77 +137,42 @@ void chela_peer_keep(struct chela_peer *p, const char *key, const char *value)
     p->in->host->kv->put(p->in, &a);
 }
 
-void chela_peer_recall(struct chela_peer *p, const char *key, chela_ended_fn *fn, void *owner)
+struct recall {
+    chela_recalled_fn *fn;
+};
+
+static void recalled(struct chela_peer *p, void *owner, const struct chela_done *d)
 {
+    struct recall *q = owner;
+    json_object *kept = p->kept;
+    (void)d; /* what can't be read is not there */
+    p->kept = NULL;
+    if (!p->closing)
+        q->fn(p, kept);
+    json_object_put(kept);
+    free(q);
+}
+
+void chela_peer_recall(struct chela_peer *p, const char *prefix, chela_recalled_fn *fn)
+{
+    struct recall *q = chela_need(malloc(sizeof *q));
+    *q = (struct recall){fn};
+    json_object_put(p->kept);
+    p->kept = chela_json_new_object();
     CHELA_ARGS(chela_key, a, p->in->host->local->new_call(p->in));
-    a.h.tag = chela_peer_tag(p, fn, owner);
-    a.key = chela_s(key);
-    p->in->host->kv->get(p->in, &a);
+    a.h.tag = chela_peer_tag(p, recalled, q);
+    a.key = chela_s(prefix);
+    p->in->host->kv->list(p->in, &a);
 }
 
-/* ---- the menu of commands ---- */
-
-void chela_peer_commands(struct chela_peer *p, chela_ended_fn *fn, void *owner)
+void chela_peer_rows(struct chela_inst *in, const struct chela_rows *r)
 {
-    CHELA_ARGS(chela_invoke, a, p->in->host->local->new_call(p->in));
-    a.h.tag = chela_peer_tag(p, fn, owner);
-    a.name = chela_s("commands.list");
-    a.params = chela_s("{}");
-    p->in->host->chat->invoke(p->in, &a);
-}
-
-static bool command_ok(const char *name, const char *description)
-{
-    size_t n = name ? strlen(name) : 0;
-    return n && n <= 32 && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == n &&
-           description && *description;
-}
-
-void chela_commands_list(const struct chela_done *d, json_object *list, const char *name_member,
-                         size_t count, int64_t units)
-{
-    json_object *o = NULL;
-    if (d->error == CHELA_OK)
-        chela_json_parse(d->text.s, (size_t)d->text.n, NULL, &o, NULL);
-    json_object *from = chela_json_array(o, "commands");
-    for (size_t i = 0; i < chela_json_length(from) && chela_json_length(list) < count; i++) {
-        json_object *c = chela_json_at(from, i);
-        const char *name = chela_json_string(c, "name", NULL),
-                   *description = chela_json_string(c, "description", NULL);
-        if (!command_ok(name, description))
-            continue;
-        json_object *to = chela_json_push_object(list);
-        chela_json_put_text(to, name_member, name);
-        chela_json_put_string(to, "description", description,
-                              chela_utf16_bytes(description, strlen(description), units));
+    struct chela_peer *p = in->self;
+    for (uint64_t i = 0; p->kept && r->columns == 2 && i + 1 < r->values.n; i += 2) {
+        char *key = chela_copy(r->values.v[i].s);
+        chela_json_put_string(p->kept, key, r->values.v[i + 1].s.s, (size_t)r->values.v[i + 1].s.n);
+        free(key);
     }
-    json_object_put(o);
-}
-
-/* ---- refusals for a while ---- */
-
-void chela_peer_block(struct chela_peer *p, const char *route, uint64_t ms)
-{
-    uint64_t now = p->in->host->local->ticks_ms(p->in);
-    if (chela_json_length(p->until) >= ROUTES_MOST) { /* those that are over */
-        json_object *left = chela_json_new_object();
-        json_object_object_foreach(p->until, name, value)
-        {
-            if ((uint64_t)chela_json_int_or(value, 0) > now)
-                chela_json_put(left, name, json_object_get(value));
-        }
-        json_object_put(p->until);
-        p->until = left;
-    }
-    chela_json_put_int(p->until, route, (int64_t)(now + ms));
-}
-
-uint64_t chela_peer_blocked(struct chela_peer *p, const char *route)
-{
-    uint64_t now = p->in->host->local->ticks_ms(p->in),
-             own = (uint64_t)chela_json_int(p->until, route, 0),
-             all = (uint64_t)chela_json_int(p->until, "", 0), until = own > all ? own : all;
-    return until > now ? until - now : 0;
 }
 
 /* ---- text ---- */

@@ -51,8 +51,8 @@ static int serve(struct kit *k)
     const struct chela_http *q = kit_request(k, CHELA_FN_HTTP);
     if ((a = kit_request(k, CHELA_FN_SUBMIT)) || (a = kit_request(k, CHELA_FN_KV_PUT)))
         kit_answer_ok(k, a->h.call, "", 0);
-    else if ((a = kit_request(k, CHELA_FN_KV_GET)))
-        kit_answer_error(k, a->h.call, CHELA_E_NOT_FOUND, 0, "");
+    else if ((a = kit_request(k, CHELA_FN_KV_LIST)))
+        kit_answer_ok(k, a->h.call, "", 0);
     else if (q && ends_with(q->url, "/getUpdates"))
         return 0;
     else if (q)
