@@ -20,6 +20,10 @@ static const struct chela_option options[] = {
     {"media_limit", CHELA_SIZE, 0, "20M",
      "the largest file that is fetched; larger ones are only named", NULL},
     {"commands", CHELA_BOOL, 0, "true", "tell Telegram the commands for its menu", NULL},
+    {"previews", CHELA_BOOL, 0, "true",
+     "an answer grows in a private chat as a draft that passes by itself, where the bot may show "
+     "them; else in a message that is edited",
+     NULL},
     {"webhook.url", CHELA_STRING, 0, NULL,
      "address of this gateway from outside: updates come there instead of by polling", NULL},
     {"webhook.secret", CHELA_STRING, CHELA_SECRET | CHELA_REVEAL, NULL,
@@ -177,7 +181,7 @@ static const struct chela_channel channel = {
     .size = (uint32_t)sizeof(struct chela_channel),
     .send_class = CHELA_SEND_NEITHER, /* the Bot API knows no key of ours, and no history */
     .can = CHELA_CAN_EDIT | CHELA_CAN_THREAD | CHELA_CAN_MEDIA | CHELA_CAN_REACT |
-           CHELA_CAN_TYPING | CHELA_CAN_BUTTONS | CHELA_CAN_DRAFT,
+           CHELA_CAN_TYPING | CHELA_CAN_BUTTONS | CHELA_CAN_DRAFT | CHELA_CAN_PREVIEW,
     .unit = CHELA_UNIT_UTF16,
     .text_limit = 4096,
     .dialect = "telegram-html",

@@ -16,6 +16,7 @@ enum { CAPTION = 1024, ALBUM = 10, BUTTON_BYTES = 64, ROW = 3 };
 struct op {
     struct chela_outgoing o;
     bool edit, plain, caption; /* caption: the text goes with the first file */
+    bool preview;
 };
 
 static void step(struct chela_outgoing *o);
@@ -169,7 +170,34 @@ static void edited(struct chela_peer *p, void *owner, const struct chela_reply *
         chela_outgoing_changed(p, op, &same);
 }
 
+/* A bot that may not show drafts is not asked to again. */
+static void previewed(struct chela_peer *p, void *owner, const struct chela_reply *r)
+{
+    struct op *op = owner;
+    if (r->error != CHELA_OK && repaired(op, r)) {
+        step(&op->o);
+    } else if (r->status == 400 || r->status == 404) {
+        of(op)->no_previews = true;
+        chela_outgoing_end(&op->o, CHELA_E_UNSUPPORTED, 0, 0, r->text);
+    } else {
+        chela_outgoing_changed(p, op, r);
+    }
+}
+
 /* ---- text ---- */
+
+/* It passes after half a minute; the next one of the same number takes its place. */
+static void send_preview(struct op *op)
+{
+    json_object *body = chela_json_new_object();
+    char digits[25];
+    chela_fingerprint(op->o.key, digits);
+    digits[7] = '\0';
+    put_chat(body, op);
+    chela_json_put_int(body, "draft_id", strtol(digits, NULL, 16) + 1);
+    put_text(body, op, "text");
+    api_call(of(op), op->o.call, "sendMessageDraft", body, previewed, op);
+}
 
 static void send_text(struct op *op)
 {
@@ -261,7 +289,9 @@ static void send_files(struct op *op)
 static void step(struct chela_outgoing *o)
 {
     struct op *op = (struct op *)o;
-    if (op->edit || (*o->text && !op->caption))
+    if (op->preview)
+        send_preview(op);
+    else if (op->edit || (*o->text && !op->caption))
         send_text(op);
     else if (o->at == o->count)
         chela_outgoing_end(o, CHELA_OK, 0, 0, "");
@@ -281,10 +311,26 @@ static struct op *op_open(struct chela_inst *in, const struct chela_send *s)
     return op;
 }
 
+static bool is_preview(const struct chela_send *s)
+{
+    json_object *extra = NULL;
+    chela_json_parse(s->extra.s, (size_t)s->extra.n, NULL, &extra, NULL);
+    bool preview = chela_json_bool(extra, "preview", false);
+    json_object_put(extra);
+    return preview;
+}
+
 void outbound_send(struct chela_inst *in, const struct chela_send *s)
 {
+    const struct telegram *t = in->self;
+    bool preview = is_preview(s);
+    if (preview && (t->no_previews || !chela_option_number(in, "previews"))) {
+        chela_end(in, s->h.call, CHELA_E_UNSUPPORTED, "no drafts of Telegram's here");
+        return;
+    }
     struct op *op = op_open(in, s);
     size_t n = strlen(op->o.text);
+    op->preview = preview;
     op->caption = op->o.count && chela_utf16_bytes(op->o.text, n, CAPTION) == n;
     step(&op->o);
 }

@@ -22,7 +22,7 @@
 
 struct telegram {
     struct chela_peer peer;
-    bool webhook;
+    bool webhook, no_previews; /* it was refused to show one */
     int64_t me, album, offset; /* offset: the first update that was not stored yet */
     char *username, *path;     /* path: of the bot's methods, its token in it */
     uint64_t poll, polled_at;

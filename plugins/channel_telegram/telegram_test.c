@@ -77,7 +77,6 @@ static int set_up(void **state)
     assert_non_null(k);
     kit_start(k);
     kit_answer_ok(k, call_of(CHELA_FN_KV_LIST), "", 0); /* its offset, its supergroups */
-    kit_advance(k, 0);
     answer("getMe", "{\"id\":42,\"is_bot\":true,\"username\":\"chela_bot\"}");
     answer("deleteWebhook", "true");
     assert_true(says(asked("getUpdates"), "\"offset\":0,\"timeout\":5,"));
@@ -176,6 +175,44 @@ static void a_group_that_has_moved_is_followed(void **state)
     assert_true(says(asked("sendMessage"), "\"chat_id\":-1005"));
     answer("sendMessage", "{\"message_id\":90}");
     assert_string_equal(kit_done(k)->text.s, "90");
+}
+
+static void preview(const char *text)
+{
+    CHELA_ARGS(chela_send, s, 0);
+    s.chat = chela_s("5");
+    s.key = chela_s("run.draft");
+    s.text = chela_s(text);
+    s.extra = chela_s("{\"draft\":true,\"preview\":true}");
+    kit_call(k, CHELA_FN_CHANNEL_SEND, &s);
+}
+
+static void a_preview_is_a_draft_of_one_number_until_one_is_refused(void **state)
+{
+    char first[200];
+    (void)state;
+    preview("One");
+    snprintf(first, sizeof first, "%.*s", (int)asked("sendMessageDraft")->body.n,
+             asked("sendMessageDraft")->body.s);
+    assert_non_null(strstr(first, "{\"chat_id\":5,\"draft_id\":"));
+    assert_non_null(strstr(first, "\"text\":\"One\",\"parse_mode\":\"HTML\"}"));
+    *strstr(first, "\"text\"") = '\0';
+    answer("sendMessageDraft", "true");
+    assert_int_equal(kit_done(k)->error, CHELA_OK);
+    assert_int_equal(kit_done(k)->text.n, 0);
+    preview("One, two");
+    assert_true(says(asked("sendMessageDraft"), first)); /* the same number */
+    answer_status("sendMessageDraft", CHELA_E_RATE, 429,
+                  "{\"ok\":false,\"error_code\":429,\"description\":\"Too Many Requests\","
+                  "\"parameters\":{\"retry_after\":3}}");
+    assert_int_equal(kit_done(k)->error, CHELA_E_RATE);
+    assert_int_equal(kit_done(k)->retry_after_ms, 3000);
+    preview("One, two, three");
+    answer_status("sendMessageDraft", CHELA_E_ARGS, 400,
+                  "{\"ok\":false,\"error_code\":400,\"description\":\"Bad Request: no topics\"}");
+    assert_int_equal(kit_done(k)->error, CHELA_E_UNSUPPORTED);
+    preview("One, two, three, four");
+    assert_int_equal(kit_done(k)->error, CHELA_E_UNSUPPORTED); /* without asking */
 }
 
 static void an_edit_that_changes_nothing_is_done(void **state)
@@ -297,6 +334,7 @@ int main(void)
         BOT_TEST(pictures_go_as_an_album_other_files_by_themselves),
         BOT_TEST(what_went_out_before_a_failure_is_told),
         BOT_TEST(a_group_that_has_moved_is_followed),
+        BOT_TEST(a_preview_is_a_draft_of_one_number_until_one_is_refused),
         BOT_TEST(an_edit_that_changes_nothing_is_done),
         BOT_TEST(an_update_is_confirmed_only_when_it_is_stored),
         BOT_TEST(a_poll_that_hangs_or_is_refused_is_told_and_begun_again),

@@ -205,8 +205,8 @@ static void go(struct chela_arrival *a)
                            a->queue->how->bring, file_came, a);
     } else {
         struct chela_queue *q = a->queue;
-        submit(a);
         a->handed = true;
+        submit(a); /* it may be over now */
         q->busy = false;
         chela_queue_run(q);
     }

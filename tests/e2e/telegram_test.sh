@@ -17,7 +17,7 @@ setup() { # TOKEN MORE
 providers : { model : { type = "openai"; base_url = "http://127.0.0.1:$model_port/v1"; }; };
 agents : { main : { model = "model/mock-1"; workspace = "$tmp/work"; }; };
 owners = [ "telegram:1" ];
-channels : { telegram : { token = "$1"; base_url = "$bot"; poll_timeout = "5s"; groups = ( { chat = "-100"; } ); $2 }; };
+channels : { telegram : { token = "$1"; base_url = "$bot"; poll_timeout = "5s"; groups = ( { chat = "-100"; } ); previews = ${previews-false}; $2 }; };
 CONF
 }
 control() { curl -s --max-time 20 -o /dev/null -X POST "$bot/control/$1" --data-binary "$2"; }
@@ -201,6 +201,17 @@ call '"sendMessage".*after the held one' >/dev/null
 is "$(documents)" $((n + 2)) "killed between a file and its receipt: not sent a second time, and said so"
 stop_gateway
 is "$status" 0 "the gateway ends well"
+
+# previews
+previews=true setup 4242:test ''
+start_gateway
+message 90 1 'mock: gated This grows | and then it stays.'
+like "$(call '"sendMessageDraft".*This grows')" '"chat_id":1,"draft_id":[1-9][0-9]*,"text":"This grows *","parse_mode":"HTML"' \
+    "in a private chat an answer grows as a draft of Telegram's"
+echo go >"$tmp/gate"
+like "$(call '"sendMessage".*then it stays')" '"text":"This grows *and then it stays."' "and is a message when it is whole"
+unlike "$(grep '"editMessageText"' "$tmp/calls")" 'This grows' "which was never edited"
+stop_gateway
 if [ -n "$schema" ]; then
     is "$(jq -c 'select(.problem != null) | [.method, .problem]' "$tmp/calls")" '' "every call is as the Bot API describes it"
 else

@@ -262,7 +262,10 @@ static json_object *run(struct account *a, const char *method, json_object *fiel
         return write_text(fields, "text", strtoll(field(fields, "message_id", id), NULL, 10), true);
     if (strcmp(method, "sendMediaGroup") == 0)
         return album(fields);
-    if (strncmp(method, "send", 4) == 0 && strcmp(method, "sendChatAction") != 0)
+    if (strcmp(method, "sendMessageDraft") == 0 && chela_json_int(fields, "chat_id", 0) < 0)
+        return bad(400, "Bad Request: a draft is for a private chat");
+    if (strncmp(method, "send", 4) == 0 && strcmp(method, "sendChatAction") != 0 &&
+        strcmp(method, "sendMessageDraft") != 0)
         return write_text(fields, "caption", next_message++, false);
     json_object *yes = json_object_new_boolean(1);
     return good(yes);
