@@ -79,5 +79,6 @@ run chela agent -m 'list the files here, then tell me how many there are'
 is "$status" 0 "and the conversation goes on"
 stop_gateway
 is "$status" 0 "the gateway ends well"
-is "$(grep -c 'AddressSanitizer\|runtime error' "$tmp/gateway.log")" 0 "nothing was seen by a sanitizer"
+is "$(grep -c 'AddressSanitizer\|runtime error' "$tmp/gateway.log")" 0 "nothing was seen by a sanitizer" ||
+    diag "$(grep -B 2 -A 40 -m 1 'Sanitizer\|runtime error' "$tmp/gateway.log")"
 done_testing
