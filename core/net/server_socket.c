@@ -22,6 +22,7 @@ enum {
     DEFAULT_RECEIVE = 1 << 20,
     DEFAULT_SEND = 8 << 20,
     READ_BUDGET = 256 << 10, /* bytes of one socket in one pass */
+    MESSAGES_MOST = 32,      /* after which no more is read: others are served between */
     LINGER_MS = 1000         /* so that the peer reads our close frame before the end */
 };
 
@@ -47,6 +48,7 @@ struct server_socket {
     struct buf out;
     size_t sent; /* bytes at the front of `out` that have gone */
     size_t budget;
+    unsigned messages; /* in this pass */
     size_t send_limit;
     uint64_t ping_ms, timer, heard, pinged;
     const struct server_socket_handlers *handlers;
@@ -243,6 +245,8 @@ static void ws_message(wslay_event_context_ptr ws, const struct wslay_event_on_m
         if (!s->code)
             s->code = m->status_code ? m->status_code : WSLAY_CODE_NO_STATUS_RCVD;
     } else if (!wslay_is_ctrl_frame(m->opcode) && s->state == SOCKET_OPEN && s->handlers) {
+        if (++s->messages >= MESSAGES_MOST)
+            s->budget = 0;
         s->handlers->message(s->arg, s, chela_sn((const char *)m->msg, m->msg_length),
                              m->opcode == WSLAY_BINARY_FRAME);
     }
@@ -264,6 +268,7 @@ static void drop_input(struct server_socket *s)
 static void read_input(struct server_socket *s)
 {
     s->budget = READ_BUDGET;
+    s->messages = 0;
     int result = s->broken ? 0 : wslay_event_recv(s->ws);
     if (s->state == SOCKET_ENDED)
         return;

@@ -26,12 +26,12 @@ found() { # WORDS: fills $out with the paths
     run chela memory search "$1" --json
     out=$(jq -r '.results[].path' <<<"$out" | sed "s|$tmp/||" | paste -sd' ')
 }
-# the provider may be ready a moment after the memory
+# until each note has its vector: the provider may be ready a moment after the memory
 index() {
     local end=$((SECONDS + 20))
     while [ $SECONDS -lt $end ]; do
         run chela memory index --json
-        [ "$(jq .vectors <<<"$out")" = 0 ] || return
+        [ "$(jq '.vectors == .notes' <<<"$out")" != true ] || return
     done
 }
 start_gateway
@@ -45,6 +45,7 @@ is "${out%% *}" memory/kitchen.md "one word, and no note has it"
 found 'boiler'
 is "${out%% *}" library/house.md "words count as before"
 echo 'The ship is painted white.' >"$work/memory/harbour.md"
+index
 found 'ferry'
 is "$out" "memory/monday.md memory/harbour.md" "a note with the word itself stands before one that means the same"
 run chela agent -m 'How is the dog?
