@@ -115,15 +115,9 @@ static void entered(void *owner)
 
 /* ---- what may come in ---- */
 
-static const char *field(struct json_object *o, const char *key)
-{
-    const char *text = chela_json_string(o, key, NULL);
-    return text ? text : "";
-}
-
 static bool is_role(struct json_object *m, const char *role)
 {
-    return strcmp(field(m, "role"), role) == 0;
+    return strcmp(chela_member(m, "role"), role) == 0;
 }
 
 /* Texts and calls, each call with an id of its own; *ret_calls of them. */
@@ -132,13 +126,13 @@ static bool are_answer_parts(struct json_object *parts, size_t *ret_calls)
     *ret_calls = 0;
     for (size_t i = 0; i < chela_json_length(parts); i++) {
         struct json_object *part = chela_json_at(parts, i);
-        bool call = strcmp(field(part, "type"), "toolCall") == 0;
+        bool call = strcmp(chela_member(part, "type"), "toolCall") == 0;
         for (size_t k = 0; call && k < i; k++)
-            if (strcmp(field(chela_json_at(parts, k), "id"), field(part, "id")) == 0)
+            if (strcmp(chela_member(chela_json_at(parts, k), "id"), chela_member(part, "id")) == 0)
                 return false;
-        if (call ? !*field(part, "id") || !*field(part, "name") ||
+        if (call ? !*chela_member(part, "id") || !*chela_member(part, "name") ||
                        !chela_json_object(part, "arguments")
-                 : strcmp(field(part, "type"), "text") != 0 || !*field(part, "text"))
+                 : strcmp(chela_member(part, "type"), "text") != 0 || !*chela_member(part, "text"))
             return false;
         *ret_calls += call;
     }
@@ -155,17 +149,20 @@ static bool are_results(struct json_object *results, struct json_object *answer)
     for (size_t i = 0; i < n; i++) {
         struct json_object *result = chela_json_at(results, i),
                            *content = chela_json_array(result, "content");
-        if (strcmp(field(result, "type"), "toolResult") != 0 || !*field(result, "name") || !content)
+        if (strcmp(chela_member(result, "type"), "toolResult") != 0 ||
+            !*chela_member(result, "name") || !content)
             return false;
         for (size_t k = 0; k < chela_json_length(content); k++)
-            if (strcmp(field(chela_json_at(content, k), "type"), "text") != 0)
+            if (strcmp(chela_member(chela_json_at(content, k), "type"), "text") != 0)
                 return false;
         for (size_t k = 0; k < i; k++)
-            if (strcmp(field(chela_json_at(results, k), "callId"), field(result, "callId")) == 0)
+            if (strcmp(chela_member(chela_json_at(results, k), "callId"),
+                       chela_member(result, "callId")) == 0)
                 return false;
         for (size_t k = 0; k < chela_json_length(parts); k++)
-            found += *field(result, "callId") &&
-                     strcmp(field(chela_json_at(parts, k), "id"), field(result, "callId")) == 0;
+            found += *chela_member(result, "callId") &&
+                     strcmp(chela_member(chela_json_at(parts, k), "id"),
+                            chela_member(result, "callId")) == 0;
     }
     return found == calls;
 }
@@ -178,7 +175,7 @@ static int check(struct json_object *messages, struct error *e)
     struct json_object *before = NULL;
     for (size_t k = 0; k < n; k++) {
         struct json_object *m = chela_json_at(messages, k), *parts = chela_json_array(m, "parts");
-        bool results = is_role(m, "tool"), spoken = !parts && *field(m, "text"),
+        bool results = is_role(m, "tool"), spoken = !parts && *chela_member(m, "text"),
              fits = results ? !answered && are_results(parts, before)
                     : is_role(m, "assistant")
                         ? answered && (spoken || are_answer_parts(parts, &calls))

@@ -7,23 +7,17 @@
 #include "cli/output.h"
 #include "support/json.h"
 
-static const char *text(json_object *o, const char *key)
-{
-    const char *value = chela_json_string(o, key, NULL);
-    return value ? value : "";
-}
-
 static void print_line(json_object *tool)
 {
     bool visible = chela_json_bool(tool, "visible", false);
     printf("%c ", visible ? '+' : '-');
-    output_text(text(tool, "name"));
-    printf("  (%s risk, ", text(tool, "risk"));
-    output_text(text(tool, "source"));
+    output_text(chela_member(tool, "name"));
+    printf("  (%s risk, ", chela_member(tool, "risk"));
+    output_text(chela_member(tool, "source"));
     fputs(")", stdout);
     if (!visible) {
         fputs("  ", stdout);
-        output_text(text(tool, "why"));
+        output_text(chela_member(tool, "why"));
     }
     fputc('\n', stdout);
 }
@@ -31,21 +25,21 @@ static void print_line(json_object *tool)
 static void print_whole(json_object *tool, const char *wanted)
 {
     bool visible = chela_json_bool(tool, "visible", false);
-    output_text(text(tool, "name"));
+    output_text(chela_member(tool, "name"));
     fputs(", of ", stdout);
-    output_text(text(tool, "source"));
+    output_text(chela_member(tool, "source"));
     printf(visible ? "\n  A model sees it.\n" : "\n  A model does not see it: ");
     if (!visible) {
-        output_text(text(tool, "why"));
+        output_text(chela_member(tool, "why"));
         fputc('\n', stdout);
     }
     fputs("  When it is called: ", stdout);
-    output_text(text(tool, "approval"));
-    printf("\n  Risk: %s; group: ", text(tool, "risk"));
-    output_text(text(tool, "group"));
+    output_text(chela_member(tool, "approval"));
+    printf("\n  Risk: %s; group: ", chela_member(tool, "risk"));
+    output_text(chela_member(tool, "group"));
     printf("; %lld tokens in each prompt\n  Description: ",
            (long long)chela_json_int(tool, "tokens", 0));
-    output_text(text(tool, "description"));
+    output_text(chela_member(tool, "description"));
     fputc('\n', stdout);
     if (wanted)
         printf("  %s\n",

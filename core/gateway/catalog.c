@@ -19,12 +19,6 @@ static void copy(json_object *to, json_object *from, const char *const *names)
     }
 }
 
-static const char *text(json_object *o, const char *name)
-{
-    const char *value = chela_json_string(o, name, NULL);
-    return value ? value : "";
-}
-
 static void push_text(json_object *list, const char *word)
 {
     chela_json_push(list, chela_json_new_string(word, strlen(word)));
@@ -68,12 +62,12 @@ static void add_command(json_object *list, json_object *command, bool with_args)
 {
     static const char *const same[] = {"name", "description", "acceptsArgs", NULL};
     json_object *o = chela_json_push_object(list);
-    const char *source = text(command, "source"), *args = text(command, "args");
+    const char *source = chela_member(command, "source"), *args = chela_member(command, "args");
     copy(o, command, same);
     if (!chela_json_get(o, "description"))
         chela_json_put_text(o, "description", "");
     chela_json_put_text(o, "source", strcmp(source, "native") == 0 ? "native" : "plugin");
-    chela_json_put_text(o, "category", category_of(text(command, "category")));
+    chela_json_put_text(o, "category", category_of(chela_member(command, "category")));
     chela_json_put_text(o, "scope", "text");
     if (with_args && *args) {
         json_object *arg = chela_json_push_object(chela_json_put_array(o, "args"));
@@ -98,7 +92,7 @@ static json_object *group_of(json_object *groups, const char *instance)
 {
     for (size_t i = 0; i < chela_json_length(groups); i++) {
         json_object *g = chela_json_at(groups, i);
-        if (strcmp(text(g, "id"), instance) == 0)
+        if (strcmp(chela_member(g, "id"), instance) == 0)
             return g;
     }
     json_object *g = chela_json_push_object(groups);
@@ -112,19 +106,19 @@ static json_object *group_of(json_object *groups, const char *instance)
 
 static void add_tool(json_object *groups, json_object *tool)
 {
-    const char *instance = text(tool, "source"), *name = text(tool, "name"),
-               *why = text(tool, "why");
+    const char *instance = chela_member(tool, "source"), *name = chela_member(tool, "name"),
+               *why = chela_member(tool, "why");
     json_object *list = chela_json_array(group_of(groups, instance), "tools"),
                 *o = chela_json_push_object(list), *tags;
     chela_json_put_text(o, "id", name);
     chela_json_put_text(o, "label", name);
-    chela_json_put_text(o, "description", text(tool, "description"));
+    chela_json_put_text(o, "description", chela_member(tool, "description"));
     chela_json_put_text(o, "source", "plugin");
     chela_json_put_text(o, "pluginId", instance);
-    chela_json_put_text(o, "risk", text(tool, "risk"));
+    chela_json_put_text(o, "risk", chela_member(tool, "risk"));
     tags = chela_json_put_array(o, "tags");
-    if (*text(tool, "group"))
-        push_text(tags, text(tool, "group"));
+    if (*chela_member(tool, "group"))
+        push_text(tags, chela_member(tool, "group"));
     if (*why)
         push_text(tags, why);
     chela_json_put(o, "defaultProfiles", json_object_get(chela_json_get(tool, "profiles")));
@@ -173,15 +167,15 @@ json_object *catalog_effective(json_object *tools, const char *agent, const char
         if (!chela_json_bool(tool, "visible", false))
             continue;
         t = chela_json_push_object(chela_json_array(effective_group(groups), "tools"));
-        chela_json_put_text(t, "id", text(tool, "name"));
-        chela_json_put_text(t, "label", text(tool, "name"));
-        chela_json_put_text(t, "description", text(tool, "description"));
-        chela_json_put_text(t, "rawDescription", text(tool, "description"));
+        chela_json_put_text(t, "id", chela_member(tool, "name"));
+        chela_json_put_text(t, "label", chela_member(tool, "name"));
+        chela_json_put_text(t, "description", chela_member(tool, "description"));
+        chela_json_put_text(t, "rawDescription", chela_member(tool, "description"));
         chela_json_put_text(t, "source", "plugin");
-        if (*text(tool, "source"))
-            chela_json_put_text(t, "pluginId", text(tool, "source"));
-        if (*text(tool, "risk"))
-            chela_json_put_text(t, "risk", text(tool, "risk"));
+        if (*chela_member(tool, "source"))
+            chela_json_put_text(t, "pluginId", chela_member(tool, "source"));
+        if (*chela_member(tool, "risk"))
+            chela_json_put_text(t, "risk", chela_member(tool, "risk"));
     }
     json_object_put(tools);
     return o;

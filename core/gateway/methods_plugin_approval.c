@@ -17,28 +17,23 @@
 
 enum { TITLE_BYTES = 80 };
 
-static const char *text(json_object *o, const char *name)
-{
-    const char *s = chela_json_string(o, name, NULL);
-    return s ? s : "";
-}
-
 static json_object *in_its_form(json_object *record)
 {
     static const char *const same[] = {"agentId",    "sessionKey", "runId",
                                        "toolCallId", "toolName",   "allowedDecisions"};
     json_object *o = chela_json_new_object(), *request = chela_json_object(record, "request"),
                 *form;
-    const char *risk = text(request, "risk"), *command = text(request, "command");
-    chela_json_put_text(o, "id", text(record, "id"));
+    const char *risk = chela_member(request, "risk"), *command = chela_member(request, "command");
+    chela_json_put_text(o, "id", chela_member(record, "id"));
     chela_json_put_int(o, "createdAtMs", chela_json_int(record, "createdAtMs", 0));
     chela_json_put_int(o, "expiresAtMs", chela_json_int(record, "expiresAtMs", 0));
     form = chela_json_put_object(o, "request");
     CLEANUP(freep)
-    char *title =
-        xprintf("%s asks to run%s%s", text(request, "toolName"), *risk ? ", risk: " : "", risk);
+    char *title = xprintf("%s asks to run%s%s", chela_member(request, "toolName"),
+                          *risk ? ", risk: " : "", risk);
     chela_json_put_string(form, "title", title, utf8_cut(title, strlen(title), TITLE_BYTES));
-    chela_json_put_text(form, "description", *command ? command : text(request, "toolName"));
+    chela_json_put_text(form, "description",
+                        *command ? command : chela_member(request, "toolName"));
     chela_json_put_text(form, "severity", strcmp(risk, "high") == 0 ? "critical" : "warning");
     for (size_t i = 0; i < ARRAY_LENGTH(same); i++)
         if (chela_json_get(request, same[i]))

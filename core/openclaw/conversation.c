@@ -54,12 +54,6 @@ static void mark(const struct events *e, bool *on)
 
 /* ---- messages ---- */
 
-static const char *field(json_object *o, const char *key)
-{
-    const char *text = chela_json_string(o, key, NULL);
-    return text ? text : "";
-}
-
 struct writer {
     json_object *messages;
     json_object *calls, *results; /* of the last answer, as long as results may come; or NULL */
@@ -88,8 +82,8 @@ static void put_result(struct writer *w, json_object *call, const char *text, bo
 {
     json_object *o = chela_json_push_object(w->results);
     chela_json_put_text(o, "type", "toolResult");
-    chela_json_put_text(o, "callId", field(call, "id"));
-    chela_json_put_text(o, "name", field(call, "name"));
+    chela_json_put_text(o, "callId", chela_member(call, "id"));
+    chela_json_put_text(o, "name", chela_member(call, "name"));
     json_object *part = chela_json_push_object(chela_json_put_array(o, "content"));
     chela_json_put_text(part, "type", "text");
     chela_json_put_text(part, "text", text);
@@ -101,7 +95,7 @@ static void settle(struct writer *w)
 {
     for (size_t i = 0; i < chela_json_length(w->calls); i++) {
         json_object *call = chela_json_at(w->calls, i);
-        if (!has_result(w, field(call, "id")))
+        if (!has_result(w, chela_member(call, "id")))
             put_result(w, call, "(the result was not kept)", true);
     }
     json_object_put(w->calls);
@@ -110,12 +104,12 @@ static void settle(struct writer *w)
 
 static void take_result(struct writer *w, json_object *m)
 {
-    const char *id = field(m, "toolCallId");
+    const char *id = chela_member(m, "toolCallId");
     struct buf text = {0};
     text_of(chela_json_get(m, "content"), &text);
     for (size_t i = 0; i < chela_json_length(w->calls); i++) {
         json_object *call = chela_json_at(w->calls, i);
-        if (strcmp(field(call, "id"), id) != 0 || has_result(w, id))
+        if (strcmp(chela_member(call, "id"), id) != 0 || has_result(w, id))
             continue;
         put_result(w, call, text.n ? text.p : "(no text)", chela_json_bool(m, "isError", false));
         buf_free(&text);
@@ -131,11 +125,11 @@ static json_object *calls_of(json_object *content)
     json_object *calls = NULL;
     for (size_t i = 0; i < chela_json_length(content); i++) {
         json_object *part = chela_json_at(content, i), *arguments;
-        const char *type = field(part, "type"), *id = field(part, "id"),
-                   *name = field(part, "name");
+        const char *type = chela_member(part, "type"), *id = chela_member(part, "id"),
+                   *name = chela_member(part, "name");
         bool twice = false;
         for (size_t k = 0; k < chela_json_length(calls); k++)
-            twice = twice || strcmp(field(chela_json_at(calls, k), "id"), id) == 0;
+            twice = twice || strcmp(chela_member(chela_json_at(calls, k), "id"), id) == 0;
         if (strcmp(type, "toolCall") != 0 || !*id || !*name || twice)
             continue;
         if (!calls)

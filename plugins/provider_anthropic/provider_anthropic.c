@@ -242,12 +242,6 @@ static void take_stop(struct chela_stream *s, const char *reason)
         chela_stream_stop(s, stops, reason);
 }
 
-static const char *type_of(json_object *o)
-{
-    const char *type = chela_json_string(o, "type", NULL);
-    return type ? type : "";
-}
-
 static void take_redacted(struct chela_stream *s, json_object *block)
 {
     char *signature = NULL;
@@ -265,7 +259,7 @@ static void take_redacted(struct chela_stream *s, json_object *block)
  * whole answer. */
 static void take_block(struct chela_stream *s, json_object *block, size_t index, bool whole)
 {
-    const char *type = type_of(block);
+    const char *type = chela_member(block, "type");
     size_t n = 0;
     const char *text;
     if (strcmp(type, "text") == 0) {
@@ -292,7 +286,7 @@ static void take_block(struct chela_stream *s, json_object *block, size_t index,
 
 static void take_delta(struct chela_stream *s, json_object *delta, size_t index)
 {
-    const char *type = type_of(delta), *text;
+    const char *type = chela_member(delta, "type"), *text;
     size_t n = 0;
     if (strcmp(type, "text_delta") == 0) {
         text = chela_json_string(delta, "text", &n);
@@ -326,7 +320,7 @@ static void take_head(struct chela_stream *s, json_object *message)
 
 static void take_event(struct chela_stream *s, json_object *o)
 {
-    const char *type = type_of(o);
+    const char *type = chela_member(o, "type");
     if (strcmp(type, "message_start") == 0) {
         take_head(s, chela_json_object(o, "message"));
     } else if (strcmp(type, "content_block_start") == 0) {

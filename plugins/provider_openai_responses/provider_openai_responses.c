@@ -110,12 +110,6 @@ static bool is(const char *type, const char *wanted)
     return strcmp(type, wanted) == 0;
 }
 
-static const char *type_of(json_object *o)
-{
-    const char *type = chela_json_string(o, "type", NULL);
-    return type ? type : "";
-}
-
 /* Items are known by their place: ids may change in mid-stream. */
 static size_t index_of(const struct chela_stream *s, json_object *o)
 {
@@ -195,12 +189,12 @@ static void begin_item(struct chela_stream *s, json_object *o)
     json_object *item = chela_json_object(o, "item");
     struct progress *p = s->extra;
     p->items++;
-    if (is(type_of(item), "function_call"))
+    if (is(chela_member(item, "type"), "function_call"))
         chela_stream_call(s, index_of(s, o), chela_json_string(item, "call_id", NULL),
                           chela_json_string(item, "name", NULL), "", 0);
-    else if (is(type_of(item), "message"))
+    else if (is(chela_member(item, "type"), "message"))
         begin_message(s, item);
-    else if (is(type_of(item), "reasoning"))
+    else if (is(chela_member(item, "type"), "reasoning"))
         chela_stream_thinking_next(s);
 }
 
@@ -231,9 +225,9 @@ static void end_item(struct chela_stream *s, json_object *o)
 {
     json_object *item = chela_json_object(o, "item");
     size_t n = 0, index = index_of(s, o);
-    if (is(type_of(item), "reasoning")) {
+    if (is(chela_member(item, "type"), "reasoning")) {
         sign_reasoning(s, item);
-    } else if (is(type_of(item), "function_call")) {
+    } else if (is(chela_member(item, "type"), "function_call")) {
         const char *text = chela_json_string(item, "arguments", &n);
         bool sent = index < s->call_count && (s->calls[index].sent || s->calls[index].length);
         if (text && !sent)
@@ -242,7 +236,7 @@ static void end_item(struct chela_stream *s, json_object *o)
         const char *status = chela_json_string(item, "status", NULL);
         if (!status || is(status, "completed"))
             chela_stream_call_last(s, index);
-    } else if (is(type_of(item), "custom_tool_call")) {
+    } else if (is(chela_member(item, "type"), "custom_tool_call")) {
         take_custom(s, item, index);
     }
 }
@@ -264,7 +258,7 @@ static void take_end(struct chela_stream *s, json_object *response)
 
 static void event(struct chela_stream *s, json_object *o)
 {
-    const char *type = type_of(o);
+    const char *type = chela_member(o, "type");
     if (is(type, "response.output_item.added")) {
         begin_item(s, o);
     } else if (is(type, "response.output_item.done")) {
@@ -334,13 +328,13 @@ static void whole(struct chela_stream *s, json_object *o)
     }
     for (size_t i = 0; i < chela_json_length(output); i++) {
         json_object *item = chela_json_at(output, i);
-        if (is(type_of(item), "message"))
+        if (is(chela_member(item, "type"), "message"))
             whole_message(s, item);
-        else if (is(type_of(item), "reasoning"))
+        else if (is(chela_member(item, "type"), "reasoning"))
             whole_reasoning(s, item);
-        else if (is(type_of(item), "function_call"))
+        else if (is(chela_member(item, "type"), "function_call"))
             whole_call(s, item, i);
-        else if (is(type_of(item), "custom_tool_call"))
+        else if (is(chela_member(item, "type"), "custom_tool_call"))
             take_custom(s, item, i);
     }
     if (output)

@@ -14,12 +14,6 @@ enum { WAIT_MS = 2000 };
 
 static void ask_next(struct chela_inst *in, void *arg);
 
-static const char *text_of(json_object *o, const char *name)
-{
-    const char *s = chela_json_string(o, name, NULL);
-    return s ? s : "";
-}
-
 bool chela_history_id(const char *id)
 {
     size_t n = strspn(id, "0123456789");
@@ -109,7 +103,7 @@ void chela_history_stored(struct chela_history *h, const char *chat, const char 
                           const char *kind)
 {
     json_object *o = chela_json_object(h->chats, chat);
-    if (!chela_history_id(id) || has_hole(h, chat) || (o && !newer(id, text_of(o, "seen"))))
+    if (!chela_history_id(id) || has_hole(h, chat) || (o && !newer(id, chela_member(o, "seen"))))
         return;
     set(h, chat, id, kind);
     char *key = chela_format("%s%s", CHELA_HISTORY_PREFIX, chat),
@@ -156,7 +150,7 @@ void chela_history_restart(struct chela_history *h, const char *kind)
     json_object_object_foreach(h->chats, chat, o)
     {
         chela_json_put_bool(o, "hole", true);
-        if (strcmp(text_of(o, "kind"), kind) == 0)
+        if (strcmp(chela_member(o, "kind"), kind) == 0)
             want(h, chat, false, 0);
     }
 }
@@ -166,7 +160,7 @@ void chela_history_newest(struct chela_history *h, const char *chat, const char 
     json_object *o = chela_json_object(h->chats, chat);
     if (!has_hole(h, chat))
         return;
-    if (newer(id, text_of(o, "seen")))
+    if (newer(id, chela_member(o, "seen")))
         want(h, chat, false, 0);
     else
         chela_json_put_bool(o, "hole", false);
@@ -177,7 +171,7 @@ void chela_history_newest(struct chela_history *h, const char *chat, const char 
 const char *chela_history_asked(const struct chela_history *h, const char **ret_kind)
 {
     const char *chat = chela_json_as_string(chela_json_at(h->holes, 0), NULL);
-    *ret_kind = text_of(chat ? chela_json_object(h->chats, chat) : NULL, "kind");
+    *ret_kind = chela_member(chat ? chela_json_object(h->chats, chat) : NULL, "kind");
     return chat;
 }
 
@@ -192,7 +186,7 @@ static void ask_next(struct chela_inst *in, void *arg)
         if (chela_json_bool(o, "hole", false)) {
             const char *asked = chela_json_string(o, "asked", NULL);
             h->asking = true;
-            h->ask(h->p, chat, asked ? asked : text_of(o, "seen"));
+            h->ask(h->p, chat, asked ? asked : chela_member(o, "seen"));
             return;
         }
         json_object_array_del_idx(h->holes, 0, 1);

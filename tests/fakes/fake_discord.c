@@ -107,12 +107,6 @@ static void add(struct bytes *b, const char *s, size_t n)
     b->s[b->n] = '\0';
 }
 
-static const char *text_of(json_object *o, const char *name)
-{
-    const char *s = chela_json_string(o, name, NULL);
-    return s ? s : "";
-}
-
 /* ---- answers ---- */
 
 static struct answer good(json_object *body)
@@ -150,7 +144,7 @@ static json_object *find(const char *channel, const char *id)
 {
     json_object *list = messages_of(channel);
     for (size_t i = 0; i < chela_json_length(list); i++) {
-        if (strcmp(text_of(chela_json_at(list, i), "id"), id) == 0)
+        if (strcmp(chela_member(chela_json_at(list, i), "id"), id) == 0)
             return chela_json_at(list, i);
     }
     return NULL;
@@ -164,7 +158,8 @@ static bool in_guild(const char *channel)
 static struct answer create(const char *channel, json_object *body, json_object *sent)
 {
     char id[32], *key = NULL;
-    const char *content = text_of(body, "content"), *nonce = chela_json_string(body, "nonce", NULL);
+    const char *content = chela_member(body, "content"),
+               *nonce = chela_json_string(body, "nonce", NULL);
     if (!*content && chela_json_length(sent) == 0)
         return bad(400, 50006, "Cannot send an empty message");
     if (strlen(content) > 2000 * 4)
@@ -217,7 +212,7 @@ static struct answer list_messages(const char *channel, struct MHD_Connection *c
     size_t most = limit ? strtoul(limit, NULL, 10) : 50;
     for (size_t i = 0; i < chela_json_length(all) && chela_json_length(picked) < most; i++) {
         json_object *m = chela_json_at(all, i);
-        if (!after || strtoull(text_of(m, "id"), NULL, 10) > strtoull(after, NULL, 10))
+        if (!after || strtoull(chela_member(m, "id"), NULL, 10) > strtoull(after, NULL, 10))
             chela_json_push(picked, json_object_get(m));
     }
     for (size_t i = chela_json_length(picked); i-- > 0;) { /* the newest first, without a guild */
@@ -236,7 +231,7 @@ static struct answer edit(const char *channel, const char *id, json_object *body
     if (!m)
         return bad(404, 10008, "Unknown Message");
     if (chela_json_has(body, "content"))
-        chela_json_put_text(m, "content", text_of(body, "content"));
+        chela_json_put_text(m, "content", chela_member(body, "content"));
     chela_json_put_text(m, "edited_timestamp", "2024-01-06T04:06:32.000000+00:00");
     fake_gateway_dispatch("MESSAGE_UPDATE", m);
     return good(json_object_get(m));
@@ -260,12 +255,12 @@ static struct answer open_chat(json_object *body)
 {
     char id[64];
     json_object *o = chela_json_new_object();
-    if (strspn(text_of(body, "recipient_id"), "0123456789") !=
-        strlen(text_of(body, "recipient_id"))) {
+    if (strspn(chela_member(body, "recipient_id"), "0123456789") !=
+        strlen(chela_member(body, "recipient_id"))) {
         json_object_put(o);
         return bad(400, 50033, "Invalid Recipient(s)");
     }
-    snprintf(id, sizeof id, "90%.40s", text_of(body, "recipient_id"));
+    snprintf(id, sizeof id, "90%.40s", chela_member(body, "recipient_id"));
     chela_json_put_text(o, "id", id);
     chela_json_put_int(o, "type", 1);
     return good(o);
@@ -430,7 +425,7 @@ static void steer(struct MHD_Connection *c, const char *what, const struct incom
     chela_json_parse(body, q->body.n, NULL, &o, NULL);
     if (strcmp(what, "event") == 0) {
         if (strcmp(argument(c, "t"), "MESSAGE_CREATE") == 0 && chela_json_string(o, "id", NULL))
-            chela_json_push(messages_of(text_of(o, "channel_id")), json_object_get(o));
+            chela_json_push(messages_of(chela_member(o, "channel_id")), json_object_get(o));
         if (!*argument(c, "lost"))
             fake_gateway_dispatch(argument(c, "t"), o);
     } else if (strcmp(what, "file") == 0) {

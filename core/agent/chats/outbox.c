@@ -24,12 +24,6 @@ struct outbox_chunks {
     unsigned count;
 };
 
-static const char *of(struct json_object *o, const char *key)
-{
-    const char *s = chela_json_string(o, key, NULL);
-    return s ? s : "";
-}
-
 /* ---- preparing ---- */
 
 struct preparing {
@@ -170,11 +164,11 @@ void outbox_resume(const struct outbox_left *left)
         json_object_put(body);
         return;
     }
-    struct instance *in = instance_find(ROLE_CHANNEL, of(body, "channel"));
+    struct instance *in = instance_find(ROLE_CHANNEL, chela_member(body, "channel"));
     const struct chela_channel *c = in ? instance_iface(in)->channel : NULL;
     uint64_t age = clock_now_ms() > left->at ? clock_now_ms() - left->at : 0;
     uint32_t class = left->send_class;
-    bool edit = *of(body, "edits") != '\0'; /* the same edit twice is one */
+    bool edit = *chela_member(body, "edits") != '\0'; /* the same edit twice is one */
     if (class == CHELA_SEND_IDEMPOTENT && c && !edit && age > c->key_window_ms)
         class = c->find ? CHELA_SEND_QUERY : CHELA_SEND_NEITHER;
     if (class == CHELA_SEND_QUERY && c && !c->find)

@@ -66,16 +66,11 @@ struct instance *lane_channel(const char *name)
     return c && c->send ? in : NULL;
 }
 
-static const char *of(struct json_object *o, const char *key)
-{
-    const char *s = chela_json_string(o, key, NULL);
-    return s ? s : "";
-}
-
 static struct lane *lane_of(struct json_object *body)
 {
     CLEANUP(freep)
-    char *name = xprintf("%s\n%s\n%s", of(body, "channel"), of(body, "account"), of(body, "chat"));
+    char *name = xprintf("%s\n%s\n%s", chela_member(body, "channel"), chela_member(body, "account"),
+                         chela_member(body, "chat"));
     struct lane *l = map_get(&lanes, name);
     if (l)
         return l;
@@ -121,9 +116,9 @@ static void settle(struct lane *l, const char *state, const char *external, uint
                    const char *why)
 {
     struct item *i = CONTAINER_OF(l->items.next, struct item, link);
-    struct traffic_piece p = {.channel = of(i->body, "channel"),
-                              .account = of(i->body, "account"),
-                              .chat = of(i->body, "chat"),
+    struct traffic_piece p = {.channel = chela_member(i->body, "channel"),
+                              .account = chela_member(i->body, "account"),
+                              .chat = chela_member(i->body, "chat"),
                               .run = i->run,
                               .session = i->session,
                               .key = i->key,
@@ -155,12 +150,12 @@ static void unknown(struct lane *l)
         log_warning("outbox",
                     "delivery unknown: piece %s to %s; not sent again "
                     "(on_unknown = \"hold\")",
-                    i->key, of(i->body, "chat"));
+                    i->key, chela_member(i->body, "chat"));
         settle(l, "UNKNOWN", "", CHELA_E_TIMEOUT, "the connection or the gateway ended meanwhile");
         return;
     }
     CLEANUP(freep)
-    char *marked = xprintf("%s\n\n(This may be delivered twice.)", of(i->body, "text"));
+    char *marked = xprintf("%s\n\n(This may be delivered twice.)", chela_member(i->body, "text"));
     chela_json_put_text(i->body, "text", marked);
     i->send_class = CHELA_SEND_IDEMPOTENT; /* decided: from here on it is only repeated */
     pump(l);
@@ -198,7 +193,7 @@ static void retry(struct lane *l, struct item *i, uint64_t retry_after)
 
 static uint32_t send_class_of(const struct item *i)
 {
-    struct instance *in = lane_channel(of(i->body, "channel"));
+    struct instance *in = lane_channel(chela_member(i->body, "channel"));
     return in ? instance_iface(in)->channel->send_class : (uint32_t)CHELA_SEND_NEITHER;
 }
 
@@ -246,19 +241,20 @@ static void sent(void *owner, uint64_t call, const struct chela_done *d,
         return;
     }
     if (d->error == CHELA_OK) {
-        settle(l, "SENT", *text ? text : of(i->body, "edits"), CHELA_OK, "");
+        settle(l, "SENT", *text ? text : chela_member(i->body, "edits"), CHELA_OK, "");
         return;
     }
     bool effect =
         (d->h.flags & CHELA_EFFECT) || d->error == CHELA_E_TIMEOUT || d->error == CHELA_E_GONE;
-    log_warning("outbox", "%s: piece %s: %s (%s)", of(i->body, "channel"), i->key, text,
+    log_warning("outbox", "%s: piece %s: %s (%s)", chela_member(i->body, "channel"), i->key, text,
                 error_class_name(d->error));
     if (effect && i->send_class == CHELA_SEND_NEITHER && *i->run) {
         unknown(l);
     } else if (passing(d) && i->tries < TRIES_MOST) {
         i->query = effect && i->send_class == CHELA_SEND_QUERY;
         retry(l, i, d->retry_after_ms);
-    } else if (*of(i->body, "edits")) { /* the draft is gone: it becomes a message of its own */
+    } else if (*chela_member(i->body,
+                             "edits")) { /* the draft is gone: it becomes a message of its own */
         json_object_object_del(i->body, "edits");
         i->send_class = send_class_of(i);
         i->tries = 0;
@@ -281,8 +277,8 @@ static struct pair_list pairs_of(struct json_object *list, const char *name, con
     p.v = xcalloc(chela_json_length(list) + 1, sizeof *p.v);
     for (size_t i = 0; i < chela_json_length(list); i++) {
         struct json_object *o = chela_json_at(list, i);
-        const char *text = value ? of(o, value) : chela_json_text(o, NULL);
-        p.v[p.n++] = (struct chela_pair){chela_s(of(o, name)), chela_s(text)};
+        const char *text = value ? chela_member(o, value) : chela_json_text(o, NULL);
+        p.v[p.n++] = (struct chela_pair){chela_s(chela_member(o, name)), chela_s(text)};
     }
     return p;
 }
@@ -297,7 +293,7 @@ static void pump(struct lane *l)
         return;
     }
     struct item *i = CONTAINER_OF(l->items.next, struct item, link);
-    struct instance *in = lane_channel(of(i->body, "channel"));
+    struct instance *in = lane_channel(chela_member(i->body, "channel"));
     if (i->doubt) {
         i->doubt = false;
         unknown(l);
@@ -314,13 +310,13 @@ static void pump(struct lane *l)
     struct pair_list media = pairs_of(chela_json_array(i->body, "media"), "name", NULL);
     struct pair_list buttons = pairs_of(chela_json_array(i->body, "buttons"), "label", "value");
     CHELA_ARGS(chela_send, a, 0);
-    a.account = chela_s(of(i->body, "account"));
-    a.chat = chela_s(of(i->body, "chat"));
-    a.thread = chela_s(of(i->body, "thread"));
-    a.reply_to = chela_s(of(i->body, "replyTo"));
+    a.account = chela_s(chela_member(i->body, "account"));
+    a.chat = chela_s(chela_member(i->body, "chat"));
+    a.thread = chela_s(chela_member(i->body, "thread"));
+    a.reply_to = chela_s(chela_member(i->body, "replyTo"));
     a.key = chela_s(i->key);
-    a.message = chela_s(of(i->body, "edits"));
-    a.text = chela_s(of(i->body, "text"));
+    a.message = chela_s(chela_member(i->body, "edits"));
+    a.text = chela_s(chela_member(i->body, "text"));
     size_t n;
     const char *extra = chela_json_text(chela_json_object(i->body, "extra"), &n);
     a.extra = chela_sn(extra, n);
