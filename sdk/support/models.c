@@ -38,7 +38,9 @@ const struct chela_option chela_model_items[] = {
     {NULL, 0, 0, NULL, NULL, NULL},
 };
 
-const struct chela_model *chela_model_row(const struct chela_model_table *table, const char *name)
+/* The row that says what a model can: of its name or alias, or of the longest name in the table
+ * that its own begins with. */
+static const struct chela_model *row_of(const struct chela_model_table *table, const char *name)
 {
     const struct chela_model *best = NULL;
     size_t longest = 0;
@@ -130,41 +132,24 @@ static void fill_in(json_object *o, const struct chela_model *row)
         chela_json_push(chela_json_put_array(o, "aliases"), json_object_new_string(row->alias));
 }
 
-/* A model of the option "models", an item of the list: what it says of itself. */
+/* A model of the option "models", an item of the list: what it says of itself, its name first. */
 static json_object *configured_model(struct chela_inst *in, int64_t i)
 {
-    static const struct {
-        const char *name;
-        uint32_t type;
-    } members[] = {{"context", CHELA_INT},
-                   {"max_output", CHELA_INT},
-                   {"tools", CHELA_BOOL},
-                   {"images", CHELA_BOOL},
-                   {"thinking", CHELA_BOOL},
-                   {"price_in", CHELA_REAL},
-                   {"price_out", CHELA_REAL},
-                   {"price_cache_read", CHELA_REAL},
-                   {"price_cache_write", CHELA_REAL},
-                   {"long_over", CHELA_INT},
-                   {"long_price_in", CHELA_REAL},
-                   {"long_price_out", CHELA_REAL},
-                   {"long_price_cache_read", CHELA_REAL},
-                   {"local", CHELA_BOOL}};
     char path[64];
     json_object *o = chela_json_new_object();
     snprintf(path, sizeof path, "models.%lld.name", (long long)i);
     chela_json_put_text(o, "name", chela_option_text(in, path).s);
-    for (size_t k = 0; k < sizeof members / sizeof members[0]; k++) {
-        snprintf(path, sizeof path, "models.%lld.%s", (long long)i, members[k].name);
+    for (const struct chela_option *item = chela_model_items + 1; item->name; item++) {
+        snprintf(path, sizeof path, "models.%lld.%s", (long long)i, item->name);
         struct chela_str text = chela_option_text(in, path);
         if (text.n == 0)
             continue;
-        if (members[k].type == CHELA_INT)
-            chela_json_put_int(o, members[k].name, chela_option_number(in, path));
-        else if (members[k].type == CHELA_BOOL)
-            chela_json_put_bool(o, members[k].name, chela_option_number(in, path) != 0);
+        if (item->type == CHELA_INT)
+            chela_json_put_int(o, item->name, chela_option_number(in, path));
+        else if (item->type == CHELA_BOOL)
+            chela_json_put_bool(o, item->name, chela_option_number(in, path) != 0);
         else
-            chela_json_put_double(o, members[k].name, strtod(text.s, NULL));
+            chela_json_put_double(o, item->name, strtod(text.s, NULL));
     }
     return o;
 }
@@ -215,7 +200,7 @@ static void publish(struct chela_inst *in, json_object *list, const struct chela
         size_t length;
         json_object *o = chela_json_at(list, i);
         const char *name = chela_json_string(o, "name", NULL);
-        fill_in(o, chela_model_row(table, name ? name : ""));
+        fill_in(o, row_of(table, name ? name : ""));
         items[i].name = chela_s(name);
         items[i].value.s = chela_json_text(o, &length);
         items[i].value.n = length;

@@ -44,13 +44,10 @@ extern const struct chela_option chela_model_items[];
 
 /* The models of the option, else the table; NULL where none is known. */
 void chela_publish_models(struct chela_inst *in, const struct chela_model_table *table);
-/* The row that says what a model can: of its name or alias, or of the longest name in the table
- * that its own begins with; NULL if there is none. */
-const struct chela_model *chela_model_row(const struct chela_model_table *table, const char *name);
 /* The models of the option, else those that the service named: an array of objects with the members
- * of CHELA_MODELS, "name" at least. What they lack is filled in from their row; prices only if the
- * name is the row's but for a date, an edition or a tag behind it, since "x-pro" may cost ten times
- * as much as "x". */
+ * of CHELA_MODELS, "name" at least. What they lack is filled in from the table, by name, alias, or
+ * the longest name in it that they begin with; prices only if the name is the row's but for a date,
+ * an edition or a tag behind it, since "x-pro" may cost ten times as much as "x". */
 void chela_publish_found(struct chela_inst *in, json_object *found,
                          const struct chela_model_table *table);
 
