@@ -278,10 +278,9 @@ static void a_run_that_goes_on_after_a_crash_edits_the_same_message(void **state
     close_tele();
 }
 
-static void a_stopped_turn_shows_how_far_it_came(void **state)
+/* A turn that is stopped when it has shown "Half" and said "Half way"; what the channel is told. */
+static const char *stopped_half_way(void)
 {
-    (void)state;
-    open_tele(CHELA_CAN_EDIT | CHELA_CAN_DRAFT);
     world_script((struct script){.text = "Half", .hang = true});
     say("e1", "hello");
     fake_advance(PACE);
@@ -289,7 +288,14 @@ static void a_stopped_turn_shows_how_far_it_came(void **state)
     seen();
     agent_abort(SESSION, NULL, "test", NULL, NULL);
     fake_run();
-    const char *all = seen();
+    return seen();
+}
+
+static void a_stopped_turn_shows_how_far_it_came(void **state)
+{
+    (void)state;
+    open_tele(CHELA_CAN_EDIT | CHELA_CAN_DRAFT);
+    const char *all = stopped_half_way();
     assert_true(!*all || strcmp(all, "edit m-7|Half way\n") == 0);
     fake_advance(PACE * 4);
     assert_string_equal(seen(), "");
@@ -351,14 +357,7 @@ static void a_stopped_turn_leaves_what_its_preview_showed(void **state)
 {
     (void)state;
     open_tele(PREVIEWS);
-    world_script((struct script){.text = "Half", .hang = true});
-    say("e1", "hello");
-    fake_advance(PACE);
-    more(" way");
-    seen();
-    agent_abort(SESSION, NULL, "test", NULL, NULL);
-    fake_run();
-    const char *all = seen();
+    const char *all = stopped_half_way();
     assert_int_equal(strncmp(all, "send ", 5), 0);
     assert_non_null(strstr(all, "|Half way\n"));
     fake_advance(60000);

@@ -1,8 +1,7 @@
 /*
  * Drafts (see draft.h). A preview passes by itself and leaves nothing behind. Else the draft is a
- * message: its row in the outbox is on disk before the first one is sent, so that
- * after a crash the run that goes on finds the message and edits it, instead of sending a second
- * one.
+ * message: its row in the outbox is on disk before the first one is sent, so that after a crash the
+ * run that goes on finds the message and edits it, instead of sending a second one.
  */
 #include "agent/chats/draft.h"
 
@@ -105,14 +104,13 @@ static void settle(struct draft *d)
 }
 
 static void due(void *arg);
+static void show_preview(struct draft *d);
 
 static void wait(struct draft *d, uint64_t ms)
 {
     loop_timer_stop(d->timer);
     d->timer = loop_timer(ms, due, d);
 }
-
-static void show_preview(struct draft *d);
 
 static void due(void *arg)
 {
@@ -164,6 +162,18 @@ static struct json_object *body_of(const struct draft *d, const char *text)
     if (d->preview)
         chela_json_put_bool(extra, "preview", true);
     return o;
+}
+
+/* What is to be shown now, on its way. */
+static void enqueue(const struct draft *d, const char *key, lane_fn *fn, void *owner)
+{
+    lane_enqueue(&(struct lane_piece){.run = d->run,
+                                      .session = d->session,
+                                      .key = key,
+                                      .body = body_of(d, d->shown),
+                                      .draft = true,
+                                      .fn = fn,
+                                      .owner = owner});
 }
 
 static void noted(void *owner, const struct error *e)
@@ -225,13 +235,7 @@ static void stored(void *owner, const struct error *e)
         return;
     }
     d->state = DRAFT_SENDING;
-    lane_enqueue(&(struct lane_piece){.run = d->run,
-                                      .session = d->session,
-                                      .key = d->key,
-                                      .body = body_of(d, d->shown),
-                                      .draft = true,
-                                      .fn = sent,
-                                      .owner = d});
+    enqueue(d, d->key, sent, d);
 }
 
 static void store(struct draft *d)
@@ -246,13 +250,7 @@ static void store(struct draft *d)
 static void edit(struct draft *d, lane_fn *fn, void *owner)
 {
     CLEANUP(freep) char *key = xprintf("%s.edit", d->key);
-    lane_enqueue(&(struct lane_piece){.run = d->run,
-                                      .session = d->session,
-                                      .key = key,
-                                      .body = body_of(d, d->shown),
-                                      .draft = true,
-                                      .fn = fn,
-                                      .owner = owner});
+    enqueue(d, key, fn, owner);
 }
 
 /* A channel that has none in this chat gets a draft, from the next step on. */
@@ -277,13 +275,7 @@ static void show_preview(struct draft *d)
 {
     d->resting = false;
     d->editing = true;
-    lane_enqueue(&(struct lane_piece){.run = d->run,
-                                      .session = d->session,
-                                      .key = d->key,
-                                      .body = body_of(d, d->shown),
-                                      .draft = true,
-                                      .fn = previewed,
-                                      .owner = d});
+    enqueue(d, d->key, previewed, d);
 }
 
 static void step(struct draft *d)
