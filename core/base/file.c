@@ -85,7 +85,8 @@ static int write_fresh(const char *path, struct chela_str text)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
-    bool ok = write_all(fd, text) && fsync(fd) == 0;
+    bool ok =
+        fchmod(fd, 0600) == 0 && write_all(fd, text) && fsync(fd) == 0; /* it may be an old one */
     return close(fd) == 0 && ok ? 0 : -1;
 }
 
@@ -104,7 +105,7 @@ int file_replace(const char *path, struct chela_str text, const char *keep, stru
     const char *slash = strrchr(path, '/');
     CLEANUP(freep) char *folder = slash ? xmemdup(path, (size_t)(slash - path)) : xstrdup(".");
     CLEANUP(freep) char *fresh = xprintf("%s.new", path);
-    CLEANUP(freep) char *kept = xprintf("%s%s", path, keep ? keep : ".new");
+    CLEANUP(freep) char *kept = keep ? xprintf("%s%s", path, keep) : NULL;
     if (*folder && file_make_folder(folder) < 0)
         return error_set(e, CHELA_E_DENIED, "%s can't be made: %s", folder, strerror(errno));
     if (write_fresh(fresh, text) < 0) {
@@ -112,9 +113,9 @@ int file_replace(const char *path, struct chela_str text, const char *keep, stru
         unlink(fresh);
         return -1;
     }
-    if (keep)
+    if (kept)
         unlink(kept);
-    if ((keep && link(path, kept) < 0 && errno != ENOENT) || rename(fresh, path) < 0) {
+    if ((kept && link(path, kept) < 0 && errno != ENOENT) || rename(fresh, path) < 0) {
         error_set(e, CHELA_E_DENIED, "%s can't be written: %s", path, strerror(errno));
         unlink(fresh);
         return -1;

@@ -35,11 +35,12 @@ static int write_once(struct import *i, const char *file, const struct buf *text
     bool same = file_read(file, text->n, &there, &why) == 0 && there.n == text->n &&
                 memcmp(buf_text(&there), text->p, text->n) == 0;
     buf_free(&there);
-    if (why.class != CHELA_E_NOT_FOUND)
-        import_note(i, file, "there",
-                    same ? "nothing is new in it"
-                         : "it was changed and stays as it is; --output writes another one");
-    return why.class != CHELA_E_NOT_FOUND ? 0 : own_config_write(file, text, false, e);
+    if (why.class == CHELA_E_NOT_FOUND)
+        return own_config_write(file, text, false, e);
+    import_note(i, file, "there",
+                same ? "nothing is new in it"
+                     : "it was changed and stays as it is; --output writes another one");
+    return 0;
 }
 
 static void tell(const struct common *common, struct import *i, const char *file)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -84,16 +85,10 @@ static int read_token(const char *path, char *out, size_t size)
 
 static int make_token(const char *path, char *out, struct error *e)
 {
-    CLEANUP(freep) char *fresh = xprintf("%s.new", path);
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return error_set(e, CHELA_E_OTHER, "%s: cannot be written: %s", fresh, strerror(errno));
     id_hex(out, TOKEN_BYTES);
-    bool ok =
-        dprintf(fd, "%s\n", out) == 2 * TOKEN_BYTES + 1 && fchmod(fd, 0600) == 0 && fsync(fd) == 0;
-    ok = close(fd) == 0 && ok;
-    if (!ok || rename(fresh, path) != 0)
-        return error_set(e, CHELA_E_OTHER, "%s: cannot be written: %s", path, strerror(errno));
+    CLEANUP(freep) char *line = xprintf("%s\n", out);
+    if (file_replace(path, chela_s(line), NULL, e) < 0)
+        return -1;
     log_info("gateway", "made a new token in %s", path);
     return 0;
 }

@@ -5,7 +5,6 @@
  * itself.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,17 +94,6 @@ bool settings_is_trusted(const char *project, char **environment)
     return find_line(list, project) != NULL;
 }
 
-static int replace_file(const char *path, const struct buf *text)
-{
-    CLEANUP(freep) char *fresh = xprintf("%s.new", path);
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    bool good =
-        fd >= 0 && write(fd, text->n ? text->p : "", text->n) == (ssize_t)text->n && fsync(fd) == 0;
-    if (fd >= 0)
-        good = close(fd) == 0 && good;
-    return good && rename(fresh, path) == 0 ? 0 : -1;
-}
-
 int settings_trust(const char *directory, bool trust, struct error *e)
 {
     CLEANUP(freep) char *folder = realpath(directory, NULL);
@@ -126,9 +114,7 @@ int settings_trust(const char *directory, bool trust, struct error *e)
         buf_add(&text, list, (size_t)(at - list));
         buf_puts(&text, rest + (*rest == '\n'));
     }
-    int result = replace_file(path, &text);
-    if (result < 0)
-        error_set(e, CHELA_E_OTHER, "can't write %s: %s", path, strerror(errno));
+    int result = file_replace(path, buf_view(&text), NULL, e);
     buf_free(&text);
     return result;
 }

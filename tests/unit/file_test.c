@@ -78,6 +78,21 @@ static void a_text_takes_the_place_of_the_one_before(void **state)
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
+static void a_file_that_was_left_open_to_others_is_not_so_any_more(void **state)
+{
+    CLEANUP(freep) char *path = in_folder("deep/er/file");
+    CLEANUP(freep) char *fresh = in_folder("deep/er/file.new");
+    struct error e = {0};
+    struct stat st;
+    (void)state;
+    assert_int_equal(file_replace(fresh, chela_s("left by a crash"), NULL, &e), 0);
+    assert_int_equal(chmod(fresh, 0644), 0);
+    assert_int_equal(file_replace(path, chela_s("one"), NULL, &e), 0);
+    is_text(path, "one");
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
 static void nothing_is_written_through_a_link(void **state)
 {
     CLEANUP(freep) char *path = in_folder("deep/er/file");
@@ -121,6 +136,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_text_takes_the_place_of_the_one_before, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_was_left_open_to_others_is_not_so_any_more,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_written_through_a_link, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_too_long_or_no_file_is_told, set_up, tear_down),
     };
