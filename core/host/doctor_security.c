@@ -74,7 +74,7 @@ static bool fits(const char *path, const char *pattern)
     }
 }
 
-/* Settings that open something by themselves. */
+/* Settings that open something by themselves; value NULL: whatever it is. */
 static const struct {
     const char *pattern, *value;
     enum level level;
@@ -100,6 +100,8 @@ static const struct {
      "low = \"read-only-no-network\""},
     {"tools.*.medium", "none", WARN, "commands of medium risk run without confinement",
      "medium = \"workspace\""},
+    {"gateway.record", NULL, WARN, "all that people and the assistant say is written there, too",
+     "take it out once the client is written"},
     {"network.proxy_is_public", "true", NOTE,
      "what a model fetches is kept from private addresses by the proxy alone",
      "only if the proxy really refuses them"},
@@ -109,11 +111,12 @@ static void check_openings(struct audit *a)
 {
     json_object_object_foreach(a->values, path, v)
     {
+        const char *value = text_of(v);
         for (size_t i = 0; i < ARRAY_LENGTH(openings); i++)
-            if (fits(path, openings[i].pattern) && strcmp(text_of(v), openings[i].value) == 0)
+            if (fits(path, openings[i].pattern) &&
+                (openings[i].value ? strcmp(value, openings[i].value) == 0 : *value))
                 doctor_add(&a->report, openings[i].level, path, openings[i].fix, "\"%s\" (%s): %s",
-                           openings[i].value, settings_origin(a->report.settings, path),
-                           openings[i].text);
+                           value, settings_origin(a->report.settings, path), openings[i].text);
     }
 }
 
@@ -154,15 +157,6 @@ static void check_exposure(struct audit *a)
             !strstr(text, "localhost") && !strstr(text, "127.0.0.1"))
             doctor_add(&a->report, WARN, path, "https", "\"%s\" can be spoofed on its way", text);
     }
-}
-
-/* The gateway writes down what it sends. */
-static void check_record(struct audit *a)
-{
-    const char *path = value(a, "gateway.record");
-    if (*path)
-        doctor_add(&a->report, WARN, "gateway.record", "take it out once the client is written",
-                   "all that people and the assistant say is written to %s, too", path);
 }
 
 /* A secret that somebody could guess, and one that stands for two things. */
@@ -250,7 +244,6 @@ json_object *doctor_security(const struct settings *s)
         a.values = read_values(s);
         check_exposure(&a);
         check_openings(&a);
-        check_record(&a);
         check_secrets(&a);
         check_servers(&a);
         check_files(&a);

@@ -168,8 +168,7 @@ uint64_t ask_model(const struct ask_request *q, ask_fn *fn, void *owner)
     struct json_object *params = chela_json_new_object();
     struct json_object *schema = NULL;
     struct model_info info;
-    memset(&info, 0, sizeof info);
-    models_info(a->model, &info);
+    models_info(a->model, &info); /* all 0 where its provider is gone */
     /* some can't be kept from thinking, and their thoughts count, too */
     if (q->max_tokens)
         chela_json_put_int(params, "max_tokens",
